@@ -1,0 +1,121 @@
+package scalehist
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// NodeGroup is a set of equal nodes an autoscaler may grow and shrink, at one instant.
+type NodeGroup struct {
+	Name string `json:"name"`
+	// MinSize, MaxSize and TargetSize are in nodes.
+	MinSize    int `json:"minSize"`
+	MaxSize    int `json:"maxSize"`
+	TargetSize int `json:"targetSize"`
+	// Zone and MachineType are empty when the source could not tell.
+	Zone        string `json:"zone,omitempty"`
+	MachineType string `json:"machineType,omitempty"`
+	// Template is the node a scale-up from zero would bring; nil if unknown. It is left out of reports.
+	Template *corev1.Node `json:"template,omitempty"`
+}
+
+// PodInfo is a pod as autoscaling sees it.
+type PodInfo struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	CreatedAt time.Time `json:"createdAt"`
+	// NodeName is where it runs, NominatedNodeName where preemption made room for it.
+	NodeName          string `json:"nodeName,omitempty"`
+	NominatedNodeName string `json:"nominatedNodeName,omitempty"`
+	// Owner is "Kind/name" of its controller.
+	Owner    string `json:"owner,omitempty"`
+	Priority int32  `json:"priority,omitempty"`
+	// Requests are the scheduler's: init containers, overhead and pod-level resources included.
+	Requests map[string]string `json:"requests,omitempty"`
+	// Message is the scheduler's reason when the pod is unschedulable.
+	Message string `json:"message,omitempty"`
+	// Pod is the whole recorded object; reports leave it out unless asked for it.
+	Pod *corev1.Pod `json:"pod,omitempty"`
+}
+
+// NodeInfo is a node as autoscaling sees it.
+type NodeInfo struct {
+	Name          string            `json:"name"`
+	NodeGroup     string            `json:"nodeGroup,omitempty"`
+	CreatedAt     time.Time         `json:"createdAt"`
+	Ready         bool              `json:"ready"`
+	Unschedulable bool              `json:"unschedulable,omitempty"`
+	MachineType   string            `json:"machineType,omitempty"`
+	Zone          string            `json:"zone,omitempty"`
+	Capacity      map[string]string `json:"capacity,omitempty"`
+	Allocatable   map[string]string `json:"allocatable,omitempty"`
+	Taints        []string          `json:"taints,omitempty"`
+	// Pods counts the pods on it.
+	Pods int `json:"pods"`
+	// Node is the whole recorded object; reports leave it out unless asked for it.
+	Node *corev1.Node `json:"node,omitempty"`
+}
+
+// WorkerPool is a group of NodeGroups that a provider manages as one (a Gardener worker).
+type WorkerPool struct {
+	Name       string   `json:"name"`
+	NodeGroups []string `json:"nodeGroups"`
+}
+
+// MachineDeployment is the provider's object behind a NodeGroup, where there is one.
+type MachineDeployment struct {
+	Name        string `json:"name"`
+	Namespace   string `json:"namespace,omitempty"`
+	NodeGroup   string `json:"nodeGroup"`
+	Replicas    int    `json:"replicas"`
+	MachineType string `json:"machineType,omitempty"`
+}
+
+// CASettings are the cluster-autoscaler's settings in force at an instant.
+type CASettings struct {
+	// Flags are the arguments of its container, as recorded: "--expander=least-waste".
+	Flags []string `json:"flags,omitempty"`
+	// Priorities is the `priorities` key of the cluster-autoscaler-priority-expander ConfigMap.
+	Priorities string `json:"priorities,omitempty"`
+}
+
+// Equal says whether an autoscaler started with either would behave alike.
+func (s CASettings) Equal(o CASettings) bool {
+	if s.Priorities != o.Priorities || len(s.Flags) != len(o.Flags) {
+		return false
+	}
+	for i := range s.Flags {
+		if s.Flags[i] != o.Flags[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ClusterSnapshot is a cluster at one instant, as autoscaling sees it. Every slice is sorted: pods by namespace and
+// name, the rest by name.
+type ClusterSnapshot struct {
+	At                 time.Time           `json:"at"`
+	UnscheduledPods    []PodInfo           `json:"unscheduledPods"`
+	ScheduledPods      []PodInfo           `json:"scheduledPods"`
+	NominatedPods      []PodInfo           `json:"nominatedPods,omitempty"`
+	Nodes              []NodeInfo          `json:"nodes"`
+	NodeGroups         []NodeGroup         `json:"nodeGroups"`
+	WorkerPools        []WorkerPool        `json:"workerPools,omitempty"`
+	MachineDeployments []MachineDeployment `json:"machineDeployments,omitempty"`
+	CASettings         CASettings          `json:"caSettings"`
+	// Objects are all recorded objects behind the lists above; never written.
+	Objects *Objects `json:"-"`
+}
+
+// Cluster is what an autoscaler may see of a cluster and do to it besides asking for nodes.
+type Cluster interface {
+	// Cluster lists the objects now.
+	Cluster() *Objects
+	// Evict asks for an eviction through the API: a PodDisruptionBudget may refuse it.
+	Evict(ctx context.Context, namespace, name string) error
+	// SetTaints replaces the taints of a node.
+	SetTaints(ctx context.Context, node string, taints []corev1.Taint) error
+}

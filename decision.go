@@ -1,0 +1,161 @@
+package scalehist
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Autoscaler decides how many nodes there should be. RunOnce is one loop at virtual time now; it acts through the
+// cluster and the cloud provider it was built with and returns what it did and why.
+type Autoscaler interface {
+	Name() string
+	RunOnce(ctx context.Context, now time.Time) (Decision, error)
+}
+
+// ScaleUpOutcome is the result of a loop's scale-up part, in upstream's words
+// (cluster-autoscaler, processors/status.ScaleUpResult).
+type ScaleUpOutcome string
+
+// The outcomes of a loop's scale-up part.
+const (
+	ScaleUpSuccessful             ScaleUpOutcome = "ScaleUpSuccessful"
+	ScaleUpError                  ScaleUpOutcome = "ScaleUpError"
+	ScaleUpNoOptionsAvailable     ScaleUpOutcome = "ScaleUpNoOptionsAvailable"
+	ScaleUpNotNeeded              ScaleUpOutcome = "ScaleUpNotNeeded"
+	ScaleUpNotTried               ScaleUpOutcome = "ScaleUpNotTried"
+	ScaleUpInCooldown             ScaleUpOutcome = "ScaleUpInCooldown"
+	ScaleUpLimitedByMaxNodesTotal ScaleUpOutcome = "ScaleUpLimitedByMaxNodesTotal"
+)
+
+// Decision is what one autoscaler loop did and why. It explains itself without the cluster at hand.
+type Decision struct {
+	At time.Time `json:"at"`
+	// Loop counts the autoscaler's loops from 1, so that two loops at one instant differ.
+	Loop    int            `json:"loop"`
+	Outcome ScaleUpOutcome `json:"outcome"`
+	// UnschedulablePods are the pods that asked for room in this loop ("namespace/name"), sorted.
+	UnschedulablePods []string `json:"unschedulablePods,omitempty"`
+	// FilteredSchedulable counts the pods that fit on existing or upcoming nodes and so asked for nothing.
+	FilteredSchedulable int `json:"filteredSchedulable,omitempty"`
+	// Upcoming counts the nodes per group that were asked for before and have not joined yet.
+	Upcoming map[string]int `json:"upcoming,omitempty"`
+	// Options are the expansion options in the order they were computed; one is chosen at most.
+	Options []Option `json:"options,omitempty"`
+	// Skipped groups could not grow at all; Rejected groups could, but no pod would have fitted.
+	Skipped  []GroupReason `json:"skipped,omitempty"`
+	Rejected []GroupReason `json:"rejected,omitempty"`
+	// ScaleUps and ScaleDowns are what was asked of the cloud provider and granted.
+	ScaleUps   []ScaleUp   `json:"scaleUps,omitempty"`
+	ScaleDowns []ScaleDown `json:"scaleDowns,omitempty"`
+	// Failed are the scale-ups the cloud provider refused.
+	Failed []FailedScaleUp `json:"failed,omitempty"`
+	// Backoff lists groups that may not grow for a while.
+	Backoff []GroupBackoff `json:"backoff,omitempty"`
+	// PodsTriggered, PodsAwaiting and PodsRemaining count the pods that triggered the scale-up, that could have
+	// been helped by another group, and that no group can help.
+	PodsTriggered int `json:"podsTriggered,omitempty"`
+	PodsAwaiting  int `json:"podsAwaiting,omitempty"`
+	PodsRemaining int `json:"podsRemaining,omitempty"`
+	// Unneeded and Unremovable are the scale-down planner's verdict per node.
+	Unneeded    []string     `json:"unneeded,omitempty"`
+	Unremovable []NodeReason `json:"unremovable,omitempty"`
+	// Events are what the autoscaler would have written to the API server.
+	Events []Event `json:"events,omitempty"`
+	// Notes say what cut or changed the decision ("max-nodes-total 10 reached: plan cut from 4 to 2").
+	Notes []string `json:"notes,omitempty"`
+	// Again: the autoscaler's own trigger rules ask for another loop at once.
+	Again bool `json:"-"`
+}
+
+// Option is one way to help pods: NodeCount new nodes of NodeGroup would take Pods.
+type Option struct {
+	NodeGroup string `json:"nodeGroup"`
+	NodeCount int    `json:"nodeCount"`
+	// Pods counts the pods placed on the new nodes, PodNames names them (at most 20, sorted).
+	Pods     int      `json:"pods"`
+	PodNames []string `json:"podNames,omitempty"`
+	// SimilarNodeGroups share the new nodes when balancing is on.
+	SimilarNodeGroups []string `json:"similarNodeGroups,omitempty"`
+	// Scores are what each expander of the chain compared, by expander name, in the expander's own unit.
+	Scores map[string]float64 `json:"scores,omitempty"`
+	// Chosen is set on the expander's choice; Reason says why it won or lost.
+	Chosen bool   `json:"chosen,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// GroupReason says why a node group was left out.
+type GroupReason struct {
+	NodeGroup string `json:"nodeGroup"`
+	Reason    string `json:"reason"`
+}
+
+// NodeReason says why a node cannot go.
+type NodeReason struct {
+	Node   string `json:"node"`
+	Reason string `json:"reason"`
+}
+
+// ScaleUp is a granted growth of one node group, in nodes.
+type ScaleUp struct {
+	NodeGroup string `json:"nodeGroup"`
+	From      int    `json:"from"`
+	To        int    `json:"to"`
+	Max       int    `json:"max"`
+}
+
+// String prints upstream's notation: "{ng 1->3 (max: 5)}".
+func (s ScaleUp) String() string {
+	return fmt.Sprintf("{%s %d->%d (max: %d)}", s.NodeGroup, s.From, s.To, s.Max)
+}
+
+// ScaleDown is the removal of one node, or of target size that never became a node (Node empty).
+type ScaleDown struct {
+	NodeGroup string `json:"nodeGroup"`
+	Node      string `json:"node,omitempty"`
+	From      int    `json:"from"`
+	To        int    `json:"to"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+// FailedScaleUp is a growth the cloud provider refused or could not deliver.
+type FailedScaleUp struct {
+	NodeGroup string `json:"nodeGroup"`
+	Delta     int    `json:"delta"`
+	Reason    string `json:"reason"`
+}
+
+// GroupBackoff says until when a group may not grow, and why.
+type GroupBackoff struct {
+	NodeGroup string    `json:"nodeGroup"`
+	Until     time.Time `json:"until"`
+	Reason    string    `json:"reason"`
+}
+
+// Event is a Kubernetes event an autoscaler emits: reason, the object it is about ("Pod/default/web-1") and text.
+type Event struct {
+	Reason  string `json:"reason"`
+	Object  string `json:"object"`
+	Message string `json:"message"`
+}
+
+// Acted says whether the loop asked anything of the cloud provider, with or without success.
+func (d Decision) Acted() bool {
+	return len(d.ScaleUps) > 0 || len(d.ScaleDowns) > 0 || len(d.Failed) > 0
+}
+
+// Summary is one line: "ScaleUpSuccessful {p3 1->3 (max: 3)}".
+func (d Decision) Summary() string {
+	parts := []string{string(d.Outcome)}
+	for _, s := range d.ScaleUps {
+		parts = append(parts, s.String())
+	}
+	for _, f := range d.Failed {
+		parts = append(parts, fmt.Sprintf("{%s +%d failed: %s}", f.NodeGroup, f.Delta, f.Reason))
+	}
+	for _, s := range d.ScaleDowns {
+		parts = append(parts, fmt.Sprintf("{%s %d->%d}", s.NodeGroup, s.From, s.To))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,71 @@
+package kvcl
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/scalehist/scalehist"
+)
+
+// ControlPlane is a Kubernetes control plane in virtual time, without kubelets and controllers: it stores objects and
+// schedules pods. The replay loop, the virtual parts and the autoscalers know nothing else of a cluster.
+//
+// It is not safe for concurrent use: one replay loop owns it.
+type ControlPlane interface {
+	// Apply writes changes, as if in order, and returns when the API server has taken all of them. Change.At is
+	// ignored except as the object's creation time when its metadata has none.
+	//
+	// OpAdd creates the object with its status and, for a pod, its spec.nodeName. UID and creationTimestamp of the
+	// object are kept beside it and come back in Cluster; an empty UID gets "<kind>/<namespace>/<name>#<n>".
+	// OpUpdate replaces metadata labels and annotations, spec and status. OpDelete removes at once, grace 0.
+	// An object the API server would refuse is an error that names it; nothing after it is applied.
+	Apply(ctx context.Context, changes []scalehist.Change) error
+	// Settle moves the clock to now and returns when the scheduler is quiescent: every pod has a node or a reason,
+	// and every cache has seen every write. now never goes back.
+	Settle(ctx context.Context, now time.Time) (Settled, error)
+	// Cluster lists the objects, with recorded or virtual times and UIDs. Valid until the next Apply or Settle.
+	Cluster() *scalehist.Objects
+	// Evict asks the eviction subresource to remove a pod. A PodDisruptionBudget that refuses is ErrEvictionRefused.
+	Evict(ctx context.Context, namespace, name string) error
+	// SetTaints replaces the taints of a node.
+	SetTaints(ctx context.Context, node string, taints []corev1.Taint) error
+	// Client is a client of the real API server; false where there is none.
+	Client() (kubernetes.Interface, bool)
+	// Close ends everything the control plane started and removes its files. Safe to call twice.
+	Close() error
+}
+
+// Settled is what the scheduler did in one Settle, in the order it happened.
+type Settled struct {
+	Bindings []Binding
+	// Unschedulable lists the pods that were tried and found no node, once each with the last message, in queue order.
+	Unschedulable []Unschedulable
+	// Victims were preempted and are gone.
+	Victims []Victim
+}
+
+// Binding is a pod that got a node.
+type Binding struct {
+	Pod  types.NamespacedName
+	Node string
+}
+
+// Unschedulable is a pod no node can take now, with the scheduler's message
+// ("0/3 nodes are available: 3 Insufficient cpu.").
+type Unschedulable struct {
+	Pod     types.NamespacedName
+	Message string
+	// Nominated is the node preemption made room on, if any.
+	Nominated string
+}
+
+// Victim is a pod preempted in favour of another.
+type Victim struct {
+	Pod       types.NamespacedName
+	Node      string
+	Preemptor types.NamespacedName
+}

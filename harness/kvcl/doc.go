@@ -1,0 +1,6 @@
+// Package kvcl is the virtual cluster: a real kube-apiserver and etcd started by envtest, and the real kube-scheduler
+// in this process, cranked by hand in virtual time. What kubelets and controllers would have done and scaling depends
+// on is done by the small parts in kvcl/virtual.
+//
+// It knows nothing of histories, autoscalers or reports.
+package kvcl

@@ -1,0 +1,28 @@
+package deps
+
+import (
+	_ "github.com/gofrs/flock"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/google/uuid"
+	_ "github.com/invopop/jsonschema"
+	_ "github.com/jedib0t/go-pretty/v6/table"
+	_ "github.com/onsi/ginkgo/v2"
+	_ "github.com/onsi/gomega"
+	_ "github.com/rogpeppe/go-internal/diff"
+	_ "github.com/santhosh-tekuri/jsonschema/v6"
+	_ "github.com/schollz/progressbar/v3"
+	_ "github.com/spf13/cobra"
+	_ "github.com/spf13/pflag"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/term"
+	_ "gonum.org/v1/gonum/stat"
+	_ "k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/core/v1"
+	_ "k8s.io/kubernetes/pkg/controller/daemon"
+	_ "k8s.io/kubernetes/pkg/scheduler"
+	_ "modernc.org/sqlite"
+	_ "pgregory.net/rapid"
+	_ "sigs.k8s.io/controller-runtime/pkg/envtest"
+	_ "sigs.k8s.io/yaml"
+	_ "go.yaml.in/yaml/v3"
+)

@@ -1,0 +1,61 @@
+package scalehist
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Object is any Kubernetes object, or a v1alpha1.NodeGroup.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Op says what happened to an object.
+type Op string
+
+// The operations of an object log.
+const (
+	OpAdd    Op = "add"
+	OpUpdate Op = "update"
+	OpDelete Op = "delete"
+)
+
+// Change is one line of an object log: an object came, changed or went at an instant (UTC).
+// For OpDelete, Object carries at least kind, namespace, name and UID.
+type Change struct {
+	At     time.Time
+	Op     Op
+	Object Object
+}
+
+// Objects lists what an API server would list at one instant, each slice in the order the objects were created
+// (a stable ordinal, never map order). Times and UIDs in it are the recorded or virtual ones. The objects are shared
+// with caches: read, never change.
+type Objects struct {
+	Namespaces             []*corev1.Namespace
+	Nodes                  []*corev1.Node
+	Pods                   []*corev1.Pod
+	PriorityClasses        []*schedulingv1.PriorityClass
+	DaemonSets             []*appsv1.DaemonSet
+	Deployments            []*appsv1.Deployment
+	ReplicaSets            []*appsv1.ReplicaSet
+	StatefulSets           []*appsv1.StatefulSet
+	Jobs                   []*batchv1.Job
+	ReplicationControllers []*corev1.ReplicationController
+	Services               []*corev1.Service
+	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
+	PersistentVolumes      []*corev1.PersistentVolume
+	PersistentVolumeClaims []*corev1.PersistentVolumeClaim
+	StorageClasses         []*storagev1.StorageClass
+	CSINodes               []*storagev1.CSINode
+	ConfigMaps             []*corev1.ConfigMap
+}

@@ -1,0 +1,234 @@
+package scalehist
+
+import "time"
+
+// ReportVersion is the version of the report format; see docs/report.schema.json.
+const ReportVersion = "scalehist.io/report/v1"
+
+// Playback says how a history was played.
+type Playback string
+
+const (
+	// PlaybackContinuous replays the whole window in one run.
+	PlaybackContinuous Playback = "continuous"
+	// PlaybackPerEvent replays each recorded scale-up from the snapshot just before it.
+	PlaybackPerEvent Playback = "per-event"
+)
+
+// ReplayReport is what a replay showed. Everything in it but Run is the same, byte for byte, on every machine.
+type ReplayReport struct {
+	Version    string   `json:"version"`
+	Scenario   string   `json:"scenario"`
+	Autoscaler string   `json:"autoscaler"`
+	Playback   Playback `json:"playback"`
+	// StartTime and EndTime are instants of the recording (UTC).
+	StartTime     time.Time `json:"startTime"`
+	EndTime       time.Time `json:"endTime"`
+	BatchInterval Duration  `json:"batchInterval"`
+
+	// NodeGroups is the table of the report, in name order.
+	NodeGroups []NodeGroupResult `json:"nodeGroups"`
+	// ScaledUpNodeGroups and ScaledDownNodeGroups are the sums of the granted steps per group, in nodes. Groups
+	// that did not move are absent.
+	ScaledUpNodeGroups   map[string]int `json:"scaledUpNodeGroups"`
+	ScaledDownNodeGroups map[string]int `json:"scaledDownNodeGroups"`
+	// ScaledUpNodes are the nodes that joined, in the order they did.
+	ScaledUpNodes []ScaledNode `json:"scaledUpNodes"`
+	// Decisions has one entry per autoscaler loop that mattered: one that acted, or whose explanation changed.
+	Decisions []Decision `json:"decisions"`
+	// Loops counts all loops, those left out of Decisions too.
+	Loops int `json:"loops"`
+	// Batches lists what each step fed in and what became of it.
+	Batches []Batch `json:"batches"`
+
+	Pending            PendingStats       `json:"pending"`
+	UnschedulableAtEnd []UnschedulablePod `json:"unschedulableAtEnd"`
+	Cost               *Cost              `json:"cost,omitempty"`
+
+	// Recorded is what really happened in the window, Agreement how the replay compares with it.
+	Recorded  *RecordedTruth `json:"recorded,omitempty"`
+	Agreement *Agreement     `json:"agreement,omitempty"`
+
+	// Settings are the autoscaler's settings at the start; SettingsChanges those recorded later.
+	Settings        CASettings       `json:"settings"`
+	SettingsChanges []SettingsChange `json:"settingsChanges,omitempty"`
+	// Warnings say what a recording could not tell apart and what was not modelled.
+	Warnings []string `json:"warnings,omitempty"`
+	// Inputs are hashes of everything that went in.
+	Inputs []InputHash `json:"inputs"`
+
+	Start ClusterSnapshot `json:"start"`
+	End   ClusterSnapshot `json:"end"`
+
+	// Run is what differs by nature between two runs: wall-clock timings, versions, machine. Never compared.
+	Run *RunInfo `json:"run,omitempty"`
+}
+
+// NodeGroupResult is one line of the node group table. Sizes are target sizes, in nodes.
+type NodeGroupResult struct {
+	Name        string `json:"name"`
+	MachineType string `json:"machineType,omitempty"`
+	Zone        string `json:"zone,omitempty"`
+	MinSize     int    `json:"minSize"`
+	MaxSize     int    `json:"maxSize"`
+	Initial     int    `json:"initial"`
+	Final       int    `json:"final"`
+	Peak        int    `json:"peak"`
+	ScaledUp    int    `json:"scaledUp"`
+	ScaledDown  int    `json:"scaledDown"`
+	// RecordedFinal, RecordedScaledUp and RecordedScaledDown are the same for what really happened; absent when the
+	// recording does not tell.
+	RecordedFinal      *int `json:"recordedFinal,omitempty"`
+	RecordedScaledUp   *int `json:"recordedScaledUp,omitempty"`
+	RecordedScaledDown *int `json:"recordedScaledDown,omitempty"`
+	// Sizes are the target sizes over time, the first at the start.
+	Sizes []SizeAt `json:"sizes"`
+}
+
+// SizeAt is a target size from an offset on.
+type SizeAt struct {
+	Offset Duration `json:"offset"`
+	Size   int      `json:"size"`
+}
+
+// ScaledNode is a node a scale-up brought.
+type ScaledNode struct {
+	Name      string `json:"name"`
+	NodeGroup string `json:"nodeGroup"`
+	// RequestedAt is when the target size was raised, ReadyAt when it joined Ready.
+	RequestedAt time.Time `json:"requestedAt"`
+	ReadyAt     time.Time `json:"readyAt"`
+	// RemovedAt is set when it was scaled down again.
+	RemovedAt *time.Time `json:"removedAt,omitempty"`
+	// Pods are the pods the scheduler put there by the end, DaemonSet pods left out, sorted.
+	Pods []string `json:"pods,omitempty"`
+}
+
+// Batch is one step of the replay loop in which something came in or moved.
+type Batch struct {
+	At           time.Time     `json:"at"`
+	DeployedPods []DeployedPod `json:"deployedPods,omitempty"`
+	DeletedPods  []string      `json:"deletedPods,omitempty"`
+	NodesJoined  []string      `json:"nodesJoined,omitempty"`
+	NodesGone    []string      `json:"nodesGone,omitempty"`
+	Preempted    []string      `json:"preempted,omitempty"`
+	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
+	Scheduled     int `json:"scheduled"`
+	Unschedulable int `json:"unschedulable"`
+}
+
+// DeployedPod is a pod that was fed in.
+type DeployedPod struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	CreatedAt time.Time `json:"createdAt"`
+	// DeletedAt is the recorded deletion, if it falls into the window.
+	DeletedAt *time.Time `json:"deletedAt,omitempty"`
+	// ScheduledAt and NodeName tell where it ended up, RecordedNodeName where it really ran.
+	ScheduledAt      *time.Time `json:"scheduledAt,omitempty"`
+	NodeName         string     `json:"nodeName,omitempty"`
+	RecordedNodeName string     `json:"recordedNodeName,omitempty"`
+}
+
+// PendingStats sums up how long pods waited for a node: from creation to binding, or to the end of the window or
+// the pod. DaemonSet pods are left out.
+type PendingStats struct {
+	// Pods counts pods that waited at all; PodSeconds is the sum of their waits in seconds.
+	Pods       int     `json:"pods"`
+	PodSeconds float64 `json:"podSeconds"`
+	// Waits in seconds over all pods fed in: nearest-rank percentiles.
+	P50 float64 `json:"p50Seconds"`
+	P95 float64 `json:"p95Seconds"`
+	Max float64 `json:"maxSeconds"`
+}
+
+// UnschedulablePod is a pod without a node at the end, with the scheduler's message.
+type UnschedulablePod struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Message   string `json:"message"`
+}
+
+// Cost is the price of all node time in the window.
+type Cost struct {
+	// Currency is the price table's; Total is the sum over NodeGroups.
+	Currency   string             `json:"currency"`
+	Total      float64            `json:"total"`
+	NodeGroups map[string]float64 `json:"nodeGroups"`
+	// NodeHours per group, priced or not.
+	NodeHours map[string]float64 `json:"nodeHours"`
+}
+
+// RecordedTruth is what really happened in the window, as the history shows it.
+type RecordedTruth struct {
+	// Source says what the sizes were read from: "target sizes" or "events".
+	Source               string         `json:"source"`
+	ScaledUpNodeGroups   map[string]int `json:"scaledUpNodeGroups"`
+	ScaledDownNodeGroups map[string]int `json:"scaledDownNodeGroups"`
+	FinalSizes           map[string]int `json:"finalSizes"`
+	// Steps are the recorded size changes in time order.
+	Steps []RecordedStep `json:"steps"`
+	// UnschedulableAtEnd counts the pods that were pending at the end of the window.
+	UnschedulableAtEnd int `json:"unschedulableAtEnd"`
+}
+
+// RecordedStep is one recorded change of a target size.
+type RecordedStep struct {
+	At        time.Time `json:"at"`
+	NodeGroup string    `json:"nodeGroup"`
+	From      int       `json:"from"`
+	To        int       `json:"to"`
+	// Pods triggered it, where events say so.
+	Pods []string `json:"pods,omitempty"`
+}
+
+// Agreement compares a replay with what was recorded.
+type Agreement struct {
+	// Agreed: every group's net change is the recorded one.
+	Agreed bool `json:"agreed"`
+	// Groups are the node groups whose net change differs.
+	Groups []GroupDifference `json:"groups,omitempty"`
+	// Differences list where order or time of the steps part, with the reason as far as it is known.
+	Differences []Difference `json:"differences,omitempty"`
+}
+
+// GroupDifference is a node group whose net change is not the recorded one.
+type GroupDifference struct {
+	NodeGroup string `json:"nodeGroup"`
+	Recorded  int    `json:"recorded"`
+	Replayed  int    `json:"replayed"`
+}
+
+// Difference is one step where replay and recording part.
+type Difference struct {
+	// Kind is "time", "order", "size", "missing" (recorded only) or "extra" (replayed only).
+	Kind     string        `json:"kind"`
+	Recorded *RecordedStep `json:"recorded,omitempty"`
+	Replayed *RecordedStep `json:"replayed,omitempty"`
+	Reason   string        `json:"reason"`
+}
+
+// SettingsChange is a recorded change of the autoscaler's settings; the autoscaler starts anew with them.
+type SettingsChange struct {
+	At       time.Time  `json:"at"`
+	Settings CASettings `json:"settings"`
+}
+
+// InputHash names an input and its SHA-256.
+type InputHash struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
+// RunInfo is what differs by nature between two runs.
+type RunInfo struct {
+	ControlPlane string `json:"controlPlane"`
+	// Versions of what ran, by name.
+	Versions map[string]string `json:"versions,omitempty"`
+	// WallTime splits the run: boot, apply, schedule, decide, total; in seconds.
+	WallTime map[string]float64 `json:"wallTimeSeconds,omitempty"`
+	// PeakMemory of each process, in bytes: scalehist, kube-apiserver, etcd.
+	PeakMemory map[string]int64 `json:"peakMemoryBytes,omitempty"`
+	Machine    string           `json:"machine,omitempty"`
+	StartedAt  time.Time        `json:"startedAt,omitempty"`
+}
