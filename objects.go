@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -58,4 +59,37 @@ type Objects struct {
 	StorageClasses         []*storagev1.StorageClass
 	CSINodes               []*storagev1.CSINode
 	ConfigMaps             []*corev1.ConfigMap
+	RuntimeClasses         []*nodev1.RuntimeClass
+}
+
+// Workloads lists the objects that are neither nodes nor pods, the ones others refer to first.
+func (o *Objects) Workloads() []Object {
+	var out []Object
+	out = appendAll(out, o.Namespaces)
+	out = appendAll(out, o.PriorityClasses)
+	out = appendAll(out, o.StorageClasses)
+	out = appendAll(out, o.PersistentVolumes)
+	out = appendAll(out, o.PersistentVolumeClaims)
+	out = appendAll(out, o.CSINodes)
+	out = appendAll(out, o.ConfigMaps)
+	out = appendAll(out, o.Services)
+	out = appendAll(out, o.ReplicationControllers)
+	out = appendAll(out, o.Deployments)
+	out = appendAll(out, o.ReplicaSets)
+	out = appendAll(out, o.StatefulSets)
+	out = appendAll(out, o.Jobs)
+	out = appendAll(out, o.DaemonSets)
+	return appendAll(out, o.PodDisruptionBudgets)
+}
+
+// All lists every object: the workloads, then nodes, then pods.
+func (o *Objects) All() []Object {
+	return appendAll(appendAll(o.Workloads(), o.Nodes), o.Pods)
+}
+
+func appendAll[T Object](out []Object, in []T) []Object {
+	for _, o := range in {
+		out = append(out, o)
+	}
+	return out
 }

@@ -49,6 +49,9 @@ type ReplayReport struct {
 	Recorded  *RecordedTruth `json:"recorded,omitempty"`
 	Agreement *Agreement     `json:"agreement,omitempty"`
 
+	// Events are the verdicts of a per-event playback, one for each recorded scale-up; empty otherwise.
+	Events []EventReplay `json:"events,omitempty"`
+
 	// Settings are the autoscaler's settings at the start; SettingsChanges those recorded later.
 	Settings        CASettings       `json:"settings"`
 	SettingsChanges []SettingsChange `json:"settingsChanges,omitempty"`
@@ -182,6 +185,16 @@ type RecordedStep struct {
 	Pods []string `json:"pods,omitempty"`
 }
 
+// EventReplay is one recorded scale-up, decided anew from the snapshot just before it.
+type EventReplay struct {
+	At       time.Time      `json:"at"`
+	Recorded []RecordedStep `json:"recorded"`
+	Replayed []RecordedStep `json:"replayed"`
+	Agreed   bool           `json:"agreed"`
+	// UnschedulableAtEnd are the pods no granted node would have helped, after the decision.
+	Unschedulable int `json:"unschedulable"`
+}
+
 // Agreement compares a replay with what was recorded.
 type Agreement struct {
 	// Agreed: every group's net change is the recorded one.
@@ -230,5 +243,8 @@ type RunInfo struct {
 	// PeakMemory of each process, in bytes: scalehist, kube-apiserver, etcd.
 	PeakMemory map[string]int64 `json:"peakMemoryBytes,omitempty"`
 	Machine    string           `json:"machine,omitempty"`
-	StartedAt  time.Time        `json:"startedAt,omitempty"`
+	StartedAt  time.Time        `json:"startedAt,omitzero"`
+	// Rerun is the command that replays just this; Artifacts is where its files are.
+	Rerun     string `json:"rerun,omitempty"`
+	Artifacts string `json:"artifacts,omitempty"`
 }

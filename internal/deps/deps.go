@@ -13,6 +13,7 @@ import (
 	_ "github.com/schollz/progressbar/v3"
 	_ "github.com/spf13/cobra"
 	_ "github.com/spf13/pflag"
+	_ "go.yaml.in/yaml/v3"
 	_ "golang.org/x/sync/errgroup"
 	_ "golang.org/x/term"
 	_ "gonum.org/v1/gonum/stat"
@@ -24,5 +25,4 @@ import (
 	_ "pgregory.net/rapid"
 	_ "sigs.k8s.io/controller-runtime/pkg/envtest"
 	_ "sigs.k8s.io/yaml"
-	_ "go.yaml.in/yaml/v3"
 )

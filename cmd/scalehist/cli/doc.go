@@ -1,0 +1,8 @@
+// Package cli is the command line: flags, wiring and printing, nothing else. Every command lives in a file of its own
+// that registers a constructor in its init; root.go collects them.
+//
+// Exit codes are part of the interface: 0 the command did what was asked (and, for a comparison, agreed), 1 a comparison
+// differed, 2 an error, 130 interrupted.
+//
+// Results go to standard output, progress and errors to standard error, so that a pipe sees results only.
+package cli

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of scalehist.
+const (
+	ExitOK = 0
+	// ExitDiffered: the command worked, and what it compared differs.
+	ExitDiffered = 1
+	// ExitFailed: the command could not do what was asked.
+	ExitFailed = 2
+	// ExitInterrupted: the user stopped the command before it could answer.
+	ExitInterrupted = 130
+)
+
+// ExitError chooses the exit code of a command. With a nil Err nothing is printed: the command has shown its result
+// already. Any other error a command returns exits with ExitFailed.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+// Error implements error.
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit code %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap gives the error behind the code.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// Differed is the error of a command whose comparison differs and that has printed the difference.
+func Differed() error { return &ExitError{Code: ExitDiffered} }
+
+// usageError is a wrong flag or argument: the message is followed by the command to read.
+type usageError struct {
+	command string
+	err     error
+}
+
+func (e *usageError) Error() string {
+	return fmt.Sprintf("%s: see '%s --help'", strings.TrimSpace(e.err.Error()), e.command)
+}
+
+func (e *usageError) Unwrap() error { return e.err }
+
+// UsageErrorf reports wrong flags or arguments of cmd; the message needs no "what to do", it points at the help.
+func UsageErrorf(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+}
+
+// exactArgs is cobra.ExactArgs with an error that names the missing thing: what is "FILE.db".
+func exactArgs(what ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(what):
+			return UsageErrorf(cmd, "%s: missing argument %s", cmd.CommandPath(), strings.Join(what[len(args):], " "))
+		case len(args) > len(what):
+			return UsageErrorf(cmd, "%s: unexpected argument %q", cmd.CommandPath(), args[len(what)])
+		}
+		return nil
+	}
+}
+
+// report prints err once and returns the exit code it asks for.
+func report(ctx context.Context, w io.Writer, err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(w, "scalehist: interrupted")
+		return ExitInterrupted
+	}
+	code := ExitFailed
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		code = exit.Code
+		if exit.Err == nil {
+			return code
+		}
+	}
+	message := strings.TrimPrefix(strings.TrimSpace(err.Error()), "scalehist: ")
+	fmt.Fprintf(w, "scalehist: %s\n", message)
+	return code
+}

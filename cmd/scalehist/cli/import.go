@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+func init() { register(newImportCommand) }
+
+func newImportCommand(s IO) *cobra.Command {
+	var to, cluster string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "import LOG",
+		Short: "Make a history from an object log",
+		Long: `Make a history from an object log: JSON lines {"at": RFC 3339, "op": "add|update|delete", "object": {...}},
+plain or gzip, with Kubernetes objects and kind NodeGroup (scalehist.io/v1alpha1). "-" reads standard input.
+
+Only what scaling depends on is kept; secrets, environment values and command lines never reach the file. The file
+appears complete or not at all.`,
+		Example: `  # A log from elsewhere
+  scalehist import trace.jsonl.gz -o trace.db
+
+  # Copy a history by its log
+  scalehist export prod.db | scalehist import - -o copy.db`,
+		Args: exactArgs("LOG"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			in, name := s.In, "standard input"
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return fmt.Errorf("import: %w", err)
+				}
+				defer f.Close()
+				in, name = f, args[0]
+			}
+			progress := s.NewProgress("importing lines", -1)
+			report, err := history.Import(cmd.Context(), in, to, history.ImportOptions{Name: name, Cluster: cluster, Force: force,
+				Progress: func(lines int64) { progress.Set(lines, "") }})
+			var exists *history.ExistsError
+			if errors.As(err, &exists) {
+				return fmt.Errorf("import: %s exists already: choose another name, or replace it with --force", exists.Path)
+			}
+			if err != nil {
+				return err
+			}
+			progress.Set(report.Lines, "")
+			progress.Done()
+			for _, w := range report.Warnings {
+				fmt.Fprintf(s.Err, "warning: %s\n", w)
+			}
+			c := report.Counts
+			fmt.Fprintf(s.Out, "%s: %d lines, %s to %s: %d objects added, %d updates, %d deletions, %d events\n", to, report.Lines,
+				stamp(report.From), stamp(report.To), c.Added, c.Updated, c.Deleted, c.Events)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&to, "output", "o", "", "the history to make (FILE.db)")
+	cmd.Flags().StringVar(&cluster, "cluster", "", "name of the cluster the log is of")
+	cmd.Flags().BoolVar(&force, "force", false, "replace the output if it exists")
+	requireFlag(cmd, "output")
+	return cmd
+}
+
+// requireFlag marks a flag of cmd as required.
+func requireFlag(cmd *cobra.Command, name string) {
+	if err := cmd.MarkFlagRequired(name); err != nil {
+		panic(fmt.Sprintf("%s: %v", cmd.Name(), err)) // only an unknown flag fails
+	}
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+func init() { register(newInspectCommand) }
+
+// inspection is what inspect shows; its JSON is the output of -o json.
+type inspection struct {
+	File       string                     `json:"file"`
+	Meta       map[string]string          `json:"meta"`
+	From       time.Time                  `json:"from"`
+	To         time.Time                  `json:"to"`
+	Hash       string                     `json:"sha256"`
+	Recordings []history.Recording        `json:"recordings"`
+	Gaps       []history.Gap              `json:"gaps"`
+	Stats      history.Stats              `json:"stats"`
+	NodeGroups []inspectedGroup           `json:"nodeGroups"`
+	Settings   scalehist.CASettings       `json:"settings"`
+	Changes    []scalehist.SettingsChange `json:"settingsChanges"`
+	StepsFrom  string                     `json:"stepsFrom"`
+	Steps      []scalehist.RecordedStep   `json:"steps"`
+	Warnings   []string                   `json:"warnings"`
+}
+
+type inspectedGroup struct {
+	Name        string `json:"name"`
+	MachineType string `json:"machineType,omitempty"`
+	Zone        string `json:"zone,omitempty"`
+	MinSize     int    `json:"minSize"`
+	MaxSize     int    `json:"maxSize"`
+	Initial     int    `json:"initial"`
+	Peak        int    `json:"peak"`
+	Final       int    `json:"final"`
+	HasTemplate bool   `json:"hasTemplate"`
+}
+
+func newInspectCommand(s IO) *cobra.Command {
+	var format Format
+	cmd := &cobra.Command{
+		Use:   "inspect FILE.db",
+		Short: "Show what a history holds",
+		Long: `Show what a history holds: its span, recordings and gaps, how much of which kind, the node groups, the autoscaler's
+settings, and the scale-ups and scale-downs that were seen.
+
+For more, open it with sqlite3: a view per kind (pod, node, node_group, ca_settings, scale_up, ...) reads as tables.`,
+		Example: `  # What is in the file?
+  scalehist inspect prod.db
+
+  # Every column, flags included
+  scalehist inspect prod.db -o wide
+
+  # For a script
+  scalehist inspect prod.db -o json | jq '.nodeGroups[] | {name, initial, final}'`,
+		Args: exactArgs("FILE.db"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			db, err := history.Open(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, db.Close()) }()
+			v, err := inspect(cmd.Context(), db)
+			if err != nil {
+				return err
+			}
+			if format == FormatJSON {
+				return s.PrintJSON(v)
+			}
+			v.print(s, format)
+			return nil
+		},
+	}
+	addFormatFlag(cmd, &format)
+	return cmd
+}
+
+func inspect(ctx context.Context, db *history.DB) (*inspection, error) {
+	v := &inspection{File: db.Path(), Recordings: []history.Recording{}, Gaps: []history.Gap{}, NodeGroups: []inspectedGroup{},
+		Changes: []scalehist.SettingsChange{}, Steps: []scalehist.RecordedStep{}, Warnings: []string{}}
+	v.From, v.To = db.Span()
+	var err error
+	if v.Meta, err = db.Meta(ctx); err != nil {
+		return nil, err
+	}
+	if v.Hash, err = db.Hash(ctx); err != nil {
+		return nil, err
+	}
+	recordings, err := db.Recordings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Recordings = append(v.Recordings, recordings...)
+	gaps, err := db.Gaps(ctx, time.Time{}, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	v.Gaps = append(v.Gaps, gaps...)
+	if v.Stats, err = db.Stats(ctx); err != nil {
+		return nil, err
+	}
+	if err := v.groups(ctx, db); err != nil {
+		return nil, err
+	}
+	changes, err := db.SettingsChanges(ctx, time.Time{}, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	if len(changes) > 0 {
+		v.Settings = changes[0].Settings
+		v.Changes = append(v.Changes, changes[1:]...)
+	}
+	steps, from, err := db.Steps(ctx, time.Time{}, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	v.Steps, v.StepsFrom = append(v.Steps, steps...), from
+	v.warn()
+	return v, nil
+}
+
+func (v *inspection) groups(ctx context.Context, db *history.DB) error {
+	sizes, err := db.NodeGroupSizes(ctx, time.Time{}, time.Time{})
+	if err != nil {
+		return err
+	}
+	index := map[string]int{}
+	for _, z := range sizes {
+		i, ok := index[z.NodeGroup]
+		if !ok {
+			i = len(v.NodeGroups)
+			index[z.NodeGroup] = i
+			v.NodeGroups = append(v.NodeGroups, inspectedGroup{Name: z.NodeGroup, Initial: z.TargetSize})
+		}
+		g := &v.NodeGroups[i]
+		g.MinSize, g.MaxSize, g.Final = z.MinSize, z.MaxSize, z.TargetSize
+		if z.Deleted {
+			g.Final = 0
+		}
+		g.Peak = max(g.Peak, z.TargetSize)
+	}
+	snapshot, err := db.SnapshotAt(ctx, v.To)
+	if err != nil {
+		return err
+	}
+	for _, n := range snapshot.NodeGroups {
+		if i, ok := index[n.Name]; ok {
+			g := &v.NodeGroups[i]
+			g.MachineType, g.Zone, g.HasTemplate = n.MachineType, n.Zone, n.Template != nil
+		}
+	}
+	slices.SortFunc(v.NodeGroups, func(a, b inspectedGroup) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// warn says what a replay of this history will miss.
+func (v *inspection) warn() {
+	if len(v.NodeGroups) == 0 {
+		v.Warnings = append(v.Warnings, "no node groups were recorded: a replay needs them; record with a node-group source or a mapping file")
+	}
+	for _, g := range v.NodeGroups {
+		if !g.HasTemplate {
+			v.Warnings = append(v.Warnings, fmt.Sprintf("node group %s has no template: it can grow only from a node it has", g.Name))
+		}
+	}
+	if len(v.Settings.Flags) == 0 {
+		v.Warnings = append(v.Warnings, "no cluster-autoscaler settings were recorded: a replay uses upstream's defaults")
+	}
+	for _, g := range v.Gaps {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("nothing is known of %s from %s to %s: %s", kindsText(g.Kinds), stamp(g.From), stamp(g.To), g.Why))
+	}
+	for _, r := range v.Recordings {
+		if r.To.IsZero() {
+			v.Warnings = append(v.Warnings, fmt.Sprintf("the recording of %s is still open, or its recorder died", stamp(r.From)))
+		}
+	}
+}
+
+func kindsText(kinds []string) string {
+	if len(kinds) == 0 {
+		return "anything"
+	}
+	return strings.Join(kinds, ", ")
+}
+
+func (v *inspection) print(s IO, f Format) {
+	name := v.File
+	if c := v.Meta["cluster"]; c != "" {
+		name += " (cluster " + c + ")"
+	}
+	fmt.Fprintf(s.Out, "%s: %s to %s (%s), %s\n", name, stamp(v.From), stamp(v.To), v.To.Sub(v.From).Round(time.Millisecond), bytesText(v.Stats.FileBytes))
+	if src := v.Meta["source"]; src != "" {
+		fmt.Fprintf(s.Out, "source: %s\n", src)
+	}
+	if f == FormatWide {
+		fmt.Fprintf(s.Out, "sha256: %s\n", v.Hash)
+	}
+	if len(v.Recordings) > 1 || f == FormatWide {
+		t := Table{Title: "\nRecordings", Columns: []Column{{Name: "from"}, {Name: "to"}, {Name: "kinds", Wide: true}}}
+		for _, r := range v.Recordings {
+			t.Rows = append(t.Rows, []string{stamp(r.From), stamp(r.To), kindsText(r.Kinds)})
+		}
+		s.PrintTable(t, f)
+	}
+	kinds := Table{Title: "\nContent", Columns: []Column{{Name: "kind"}, {Name: "objects", Right: true}, {Name: "versions", Right: true}, {Name: "contents", Right: true}}}
+	for _, k := range v.Stats.Kinds {
+		kinds.Rows = append(kinds.Rows, []string{k.Kind, count(k.Objects), count(k.Versions), count(k.Contents)})
+	}
+	s.PrintTable(kinds, f)
+	if len(v.Stats.Events) > 0 {
+		events := Table{Title: "\nEvents", Columns: []Column{{Name: "reason"}, {Name: "events", Right: true}, {Name: "occurrences", Right: true}}}
+		for _, e := range v.Stats.Events {
+			events.Rows = append(events.Rows, []string{e.Reason, count(e.Events), count(e.Occurrences)})
+		}
+		s.PrintTable(events, f)
+	}
+	if len(v.NodeGroups) > 0 {
+		groups := Table{Title: "\nNode groups", Columns: []Column{{Name: "name"}, {Name: "machine"}, {Name: "zone"}, {Name: "min", Right: true}, {Name: "max", Right: true},
+			{Name: "initial", Right: true}, {Name: "peak", Right: true}, {Name: "final", Right: true}}}
+		for _, g := range v.NodeGroups {
+			groups.Rows = append(groups.Rows, []string{g.Name, g.MachineType, g.Zone, strconv.Itoa(g.MinSize), strconv.Itoa(g.MaxSize),
+				strconv.Itoa(g.Initial), strconv.Itoa(g.Peak), strconv.Itoa(g.Final)})
+		}
+		s.PrintTable(groups, f)
+	}
+	v.printSettings(s, f)
+	v.printSteps(s, f)
+	for _, w := range v.Warnings {
+		fmt.Fprintf(s.Out, "\nwarning: %s", w)
+	}
+	if len(v.Warnings) > 0 {
+		fmt.Fprintln(s.Out)
+	}
+}
+
+func (v *inspection) printSettings(s IO, f Format) {
+	if len(v.Settings.Flags) == 0 {
+		return
+	}
+	fmt.Fprintf(s.Out, "\nAutoscaler settings (%d changes later)\n", len(v.Changes))
+	for _, flag := range v.Settings.Flags {
+		fmt.Fprintf(s.Out, "%s\n", flag)
+	}
+	if v.Settings.Priorities != "" {
+		fmt.Fprintf(s.Out, "priorities: %s\n", strings.TrimSpace(v.Settings.Priorities))
+	}
+	if f != FormatWide {
+		return
+	}
+	for _, c := range v.Changes {
+		fmt.Fprintf(s.Out, "at %s: %s\n", stamp(c.At), strings.Join(c.Settings.Flags, " "))
+	}
+}
+
+// shownPods is how many pods of a scale-up a table names; -o wide names all.
+const shownPods = 3
+
+func (v *inspection) printSteps(s IO, f Format) {
+	if len(v.Steps) == 0 {
+		return
+	}
+	t := Table{Title: "\nScaling, read from " + v.StepsFrom, Columns: []Column{{Name: "offset", Right: true}, {Name: "at", Wide: true}, {Name: "node group"}, {Name: "size"}, {Name: "pods"}}}
+	for _, step := range v.Steps {
+		pods := step.Pods
+		more := ""
+		if f != FormatWide && len(pods) > shownPods {
+			more = fmt.Sprintf(" and %d more", len(pods)-shownPods)
+			pods = pods[:shownPods]
+		}
+		t.Rows = append(t.Rows, []string{"+" + step.At.Sub(v.From).Round(time.Millisecond).String(), stamp(step.At), step.NodeGroup,
+			fmt.Sprintf("%d->%d", step.From, step.To), strings.Join(pods, " ") + more})
+	}
+	s.PrintTable(t, f)
+}
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d B", n)
+}

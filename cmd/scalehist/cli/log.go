@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+)
+
+// logFlags choose where logs go. Without them there is no log: errors are returned and printed, not logged.
+type logFlags struct {
+	verbose int
+	file    string
+	opened  *os.File
+}
+
+func (l *logFlags) add(flags *pflag.FlagSet) {
+	flags.CountVarP(&l.verbose, "verbose", "v",
+		"log to standard error: -v decisions, -vv detail, -vvvv the Kubernetes libraries' own")
+	flags.StringVar(&l.file, "log-file", "", "append the log to this file instead of standard error")
+}
+
+// start puts the logger into the context and behind the global klog, which the Kubernetes libraries write to.
+func (l *logFlags) start(ctx context.Context, stderr io.Writer) (context.Context, error) {
+	level := max(l.verbose-1, 0)
+	logger := logr.Discard()
+	switch {
+	case l.file != "":
+		f, err := os.OpenFile(l.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return ctx, fmt.Errorf("--log-file: %w: choose a file that can be written", err)
+		}
+		l.opened = f
+		logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(level), textlogger.Output(f)))
+	case l.verbose > 0:
+		logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(level), textlogger.Output(stderr)))
+	}
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	if err := flags.Set("v", strconv.Itoa(level)); err != nil {
+		return ctx, fmt.Errorf("log level %d: %w", level, err)
+	}
+	klog.SetLogger(logger)
+	return klog.NewContext(ctx, logger), nil
+}
+
+// close ends the log file, if there is one. What still logs then is lost, not an error.
+func (l *logFlags) close() error {
+	if l.opened == nil {
+		return nil
+	}
+	klog.SetLogger(logr.Discard())
+	f := l.opened
+	l.opened = nil
+	return f.Close()
+}

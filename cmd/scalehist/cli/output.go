@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+)
+
+// Format is how a command prints its result; it is the value of -o.
+type Format string
+
+// The formats of -o. FormatWide is a table with every column.
+const (
+	FormatTable Format = "table"
+	FormatWide  Format = "wide"
+	FormatJSON  Format = "json"
+)
+
+var formats = []string{string(FormatTable), string(FormatJSON), string(FormatWide)}
+
+// String implements pflag.Value.
+func (f *Format) String() string { return string(*f) }
+
+// Type implements pflag.Value; help shows it.
+func (f *Format) Type() string { return strings.Join(formats, "|") }
+
+// Set implements pflag.Value.
+func (f *Format) Set(v string) error {
+	if !slices.Contains(formats, v) {
+		return fmt.Errorf("must be %s", strings.Join(formats, ", "))
+	}
+	*f = Format(v)
+	return nil
+}
+
+// addFormatFlag adds "-o table|json|wide", table by default. Not for record and export, whose -o is a file.
+func addFormatFlag(cmd *cobra.Command, f *Format) {
+	if *f == "" {
+		*f = FormatTable
+	}
+	cmd.Flags().VarP(f, "output", "o", "how to print the result")
+	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(fmt.Sprintf("completion of --output: %v", err)) // only a second registration of the same flag fails
+	}
+}
+
+// Column is a column of a Table.
+type Column struct {
+	Name string
+	// Right aligns numbers.
+	Right bool
+	// Wide columns show with -o wide only.
+	Wide bool
+}
+
+// Table is a result for people: columns and rows of the same width, already sorted.
+type Table struct {
+	// Title is printed on a line of its own above the table, if any.
+	Title   string
+	Columns []Column
+	Rows    [][]string
+}
+
+// PrintTable writes t the way kubectl does: no borders, two spaces between columns, the header bold on a terminal.
+// Format decides about wide columns.
+func (s IO) PrintTable(t Table, f Format) {
+	if t.Title != "" {
+		fmt.Fprintln(s.Out, t.Title)
+	}
+	var show []int
+	for i, c := range t.Columns {
+		if !c.Wide || f == FormatWide {
+			show = append(show, i)
+		}
+	}
+	w := table.NewWriter()
+	style := table.StyleDefault
+	style.Box = table.BoxStyle{PaddingRight: "  "}
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = text.FormatUpper
+	if s.color(s.Out) {
+		style.Color.Header = text.Colors{text.Bold}
+	}
+	w.SetStyle(style)
+	header := make(table.Row, 0, len(show))
+	configs := make([]table.ColumnConfig, 0, len(show))
+	for n, i := range show {
+		header = append(header, t.Columns[i].Name)
+		if t.Columns[i].Right {
+			configs = append(configs, table.ColumnConfig{Number: n + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		}
+	}
+	w.AppendHeader(header)
+	w.SetColumnConfigs(configs)
+	for _, r := range t.Rows {
+		row := make(table.Row, 0, len(show))
+		for _, i := range show {
+			cell := ""
+			if i < len(r) {
+				cell = r[i]
+			}
+			row = append(row, cell)
+		}
+		w.AppendRow(row)
+	}
+	for line := range strings.SplitSeq(w.Render(), "\n") {
+		fmt.Fprintln(s.Out, strings.TrimRight(line, " "))
+	}
+}
+
+// PrintJSON writes v indented, with a newline at the end.
+func (s IO) PrintJSON(v any) error { return writeJSON(s.Out, v) }
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}

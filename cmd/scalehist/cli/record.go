@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/scalehist/scalehist/recorder"
+	"github.com/scalehist/scalehist/recorder/sources"
+)
+
+func init() { register(newRecordCommand) }
+
+// recordFlags are the flags of `scalehist record`.
+type recordFlags struct {
+	kubeconfig, context, output, cluster string
+	nodeGroups, caNamespace              string
+	kinds                                []string
+	duration                             time.Duration
+}
+
+func newRecordCommand(s IO) *cobra.Command {
+	var f recordFlags
+	cmd := &cobra.Command{
+		Use:   "record -o FILE.db",
+		Short: "Record a cluster's scaling history until Ctrl-C",
+		Long: `Watch a cluster and write what scaling depends on into one SQLite file: pods, nodes, their owners, disruption budgets,
+volumes, node groups, the cluster-autoscaler's settings, and events about scheduling and scaling.
+
+Nothing is installed in the cluster; the account of the kubeconfig must be allowed to list and watch. A kind that it may
+not watch is noted in the file as a gap of that kind. Environment values, arguments, probes, Secrets and other ConfigMaps
+are never written. A file that exists is continued, and the time in between noted as a gap.
+
+Node groups come from --node-groups:
+  auto        the annotation scalehist.io/node-group, else the label of a known provider (GKE, EKS, AKS, Gardener, kOps, ...)
+  annotation  the annotation scalehist.io/node-group
+  labels:KEY  the value of a node label
+  FILE.yaml   a mapping file: groups with name, min, max and the nodes they have
+Bounds come from the mapping file or from the --nodes flags of the recorded cluster-autoscaler.`,
+		Example: `  # The current context, until Ctrl-C
+  scalehist record -o prod.db
+
+  # Another cluster for an hour, groups by a label
+  scalehist record --kubeconfig ~/.kube/staging --context staging-eu -o staging.db --for 1h --node-groups labels:pool`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: $KUBECONFIG, else ~/.kube/config)")
+	flags.StringVar(&f.context, "context", "", "context of the kubeconfig (default: its current one)")
+	flags.StringVarP(&f.output, "output", "o", "", "history file to write or to continue (required)")
+	flags.StringVar(&f.cluster, "cluster", "", "name of the cluster in a new file (default: host of the API server)")
+	flags.StringVar(&f.nodeGroups, "node-groups", "auto", "where node groups come from: auto, annotation, labels:KEY or a mapping file")
+	flags.StringVar(&f.caNamespace, "cluster-autoscaler-namespace", "", "namespace of the cluster-autoscaler (default: wherever there is one)")
+	flags.StringSliceVar(&f.kinds, "kinds", nil, "record these kinds only; Pod and Node always are (default: all)")
+	flags.DurationVar(&f.duration, "for", 0, "stop by itself after this long (default: record until Ctrl-C)")
+	for flag, values := range map[string][]string{"node-groups": {"auto", "annotation", "labels:"}, "kinds": recorder.Kinds()} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveDefault)); err != nil {
+			panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // only a flag that does not exist fails
+		}
+	}
+	return cmd
+}
+
+func (f *recordFlags) run(cmd *cobra.Command, s IO) error {
+	if f.output == "" {
+		return UsageErrorf(cmd, "record: no file to write to: give -o FILE.db")
+	}
+	if f.duration < 0 {
+		return UsageErrorf(cmd, "record: --for %s: must be positive", f.duration)
+	}
+	source, err := sources.Parse(f.nodeGroups)
+	if err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return errors.New("record: kubeconfig: none found: give --kubeconfig, or set KUBECONFIG")
+	}
+	if err != nil {
+		return fmt.Errorf("record: kubeconfig: %w", err)
+	}
+	r, err := recorder.New(cfg, recorder.Options{Path: f.output, Cluster: f.cluster, Source: "scalehist record " + currentVersion().Scalehist,
+		NodeGroups: source, Kinds: f.kinds, CANamespace: f.caNamespace})
+	if err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	started := make(chan error, 1)
+	go func() { started <- r.WaitForStart(ctx) }()
+	fmt.Fprintf(s.Err, "connecting to %s\n", cfg.Host)
+	return f.watch(s, r, done, started, stop)
+}
+
+// watch shows the progress until the recording ends, then its summary.
+func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan error, stop func()) error {
+	var begin time.Time
+	var progress *Progress
+	var limit <-chan time.Time
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	last, trouble := int64(0), ""
+	for {
+		select {
+		case err := <-started:
+			started = nil
+			if err != nil {
+				continue // Run returns the reason
+			}
+			begin = time.Now()
+			if f.duration > 0 {
+				limit = time.After(f.duration)
+			}
+			st := r.Stats()
+			fmt.Fprintf(s.Err, "recording %d objects into %s, node groups from %s; Ctrl-C stops\n", st.Objects, f.output, st.NodeGroups)
+			progress = s.NewProgress("recording", -1)
+			last = st.Changes
+		case <-tick.C:
+			if now := r.Stats().Trouble; now != trouble {
+				trouble = now
+				fmt.Fprintf(s.Err, "\n%s\n", cmp.Or(now, "all kinds are watched again"))
+			}
+			if progress != nil {
+				st := r.Stats()
+				progress.Set(st.Changes, fmt.Sprintf("%d objects, %d changes/s, %d queued, changes", st.Objects, st.Changes-last, st.Queued))
+				last = st.Changes
+			}
+		case <-limit:
+			stop()
+		case err := <-done:
+			if progress != nil {
+				progress.Done()
+			}
+			if err != nil {
+				return fmt.Errorf("record: %w", err)
+			}
+			return f.summary(s, r.Stats(), time.Since(begin))
+		}
+	}
+}
+
+// summary says what is in the file now that the recording has ended.
+func (f *recordFlags) summary(s IO, st recorder.Stats, took time.Duration) error {
+	c := st.Counts
+	path := f.output
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	fmt.Fprintf(s.Out, "recorded %s into %s\n", took.Round(time.Second), path)
+	fmt.Fprintf(s.Out, "%d objects at the end; %d added, %d updated, %d deleted, %d changes that do not matter for scaling, %d events\n",
+		st.Objects, c.Added, c.Updated, c.Deleted, c.Unchanged, c.Events)
+	fmt.Fprintf(s.Out, "node groups from %s\n", strings.TrimSpace(st.NodeGroups))
+	return nil
+}

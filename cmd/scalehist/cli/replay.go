@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/engines"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/assets"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	reports "github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+func init() { register(newReplayCommand) }
+
+// replayFlags are the flags of replay.
+type replayFlags struct {
+	format     Format
+	autoscaler string
+	flags      []string
+	from, to   TimeFlag
+	duration   time.Duration
+	batch      time.Duration
+	playback   string
+	scheduler  string
+	prices     string
+	faults     bool
+	delay      time.Duration
+	delays     map[string]string
+	bounds     map[string]string
+	dir        string
+	logs       string
+}
+
+func newReplayCommand(s IO) *cobra.Command {
+	f := &replayFlags{}
+	cmd := &cobra.Command{
+		Use:   "replay FILE.db",
+		Short: "Replay a history through an autoscaler on a virtual cluster, and say how it differs from what happened",
+		Long: `replay boots a virtual cluster (a real kube-apiserver, etcd and kube-scheduler, no kubelets), puts it into the
+recorded state, feeds in what the workload did, in virtual time, and lets an autoscaler decide. It prints what scaled, every
+decision with its reasons, and the verdict: whether each node group's net change is the recorded one.
+
+Recorded autoscaler settings apply as of their time; --autoscaler-flag overrides them. The exit code is 0 when the replay agrees
+with the recording (or nothing was recorded to agree with), 1 when it differs, 2 on an error.`,
+		Example: `  # What would the cluster autoscaler do with this history?
+  scalehist replay prod.db
+
+  # The same with another expander and a larger group; keep the report
+  scalehist replay prod.db --autoscaler-flag=--expander=most-pods --node-group workers=1:20 --report-dir gen/most-pods
+
+  # Only ten minutes of it, from twenty minutes in
+  scalehist replay prod.db --from +20m --to +30m
+
+  # Decide each recorded scale-up anew from the moment before it
+  scalehist replay prod.db --playback per-event -o json`,
+		Args: exactArgs("FILE.db"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runReplay(cmd, s, f, args[0])
+		},
+	}
+	addFormatFlag(cmd, &f.format)
+	flags := cmd.Flags()
+	flags.StringVar(&f.autoscaler, "autoscaler", engines.Names()[0], "the engine: "+strings.Join(engines.Names(), ", "))
+	flags.StringArrayVar(&f.flags, "autoscaler-flag", nil, "override a recorded autoscaler flag (repeatable): --expander=most-pods")
+	flags.Var(&f.from, "from", "start of the window; the default is the recording's")
+	flags.Var(&f.to, "to", "end of the window; the default is the recording's")
+	flags.DurationVar(&f.duration, "for", 0, "virtual time to play from the start; may go past the window's end (default: the window)")
+	flags.DurationVar(&f.batch, "batch-interval", 0, "feed recorded changes in at these boundaries; 0s: each at its instant (default: the autoscaler's scan interval)")
+	flags.StringVar(&f.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, or per-event")
+	flags.StringVar(&f.scheduler, "scheduler", string(profile.ScoringDefault), "scoring of the scheduler: default, or bin-packing")
+	flags.StringVar(&f.prices, "prices", "", "price table (YAML): adds costs, and lets the price expander run")
+	flags.BoolVar(&f.faults, "recorded-faults", true, "let recorded failures to deliver nodes happen again")
+	flags.DurationVar(&f.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
+	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
+	flags.StringToStringVar(&f.bounds, "node-group", nil, "override the bounds of single groups: workers=1:20")
+	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt and timeline.txt there")
+	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
+	for name, values := range map[string][]string{
+		"playback":   {string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent)},
+		"scheduler":  {string(profile.ScoringDefault), string(profile.ScoringBinPacking)},
+		"autoscaler": engines.Names(),
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
+		}
+	}
+	return cmd
+}
+
+func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
+	ctx := cmd.Context()
+	opts, err := f.options(cmd, s, path)
+	if err != nil {
+		return err
+	}
+	progress := s.NewProgress("replaying", 1000)
+	defer progress.Done()
+	opts = append(opts, harness.WithProgress(func(p harness.Progress) {
+		part := int64(1000 * p.Now.Sub(p.Start) / max(1, p.End.Sub(p.Start)))
+		progress.Set(min(part, 1000), fmt.Sprintf("+%s, %d nodes, %d pending", p.Now.Sub(p.Start).Round(time.Second), p.Nodes, p.Pending))
+	}))
+	r, err := f.play(ctx, path, opts)
+	if err != nil {
+		return err
+	}
+	progress.Done()
+	if f.dir != "" {
+		r.Run.Artifacts = f.dir
+		if err := reports.Save(f.dir, r); err != nil {
+			return err
+		}
+	}
+	if f.format == FormatJSON {
+		if err := reports.JSON(s.Out, r); err != nil {
+			return err
+		}
+	} else if _, err := fmt.Fprint(s.Out, reports.Text(r)); err != nil {
+		return err
+	}
+	if r.Agreement != nil && !r.Agreement.Agreed {
+		return Differed()
+	}
+	return nil
+}
+
+func (f *replayFlags) play(ctx context.Context, path string, opts []harness.Option) (*scalehist.ReplayReport, error) {
+	if scalehist.Playback(f.playback) == scalehist.PlaybackPerEvent {
+		return harness.ReplayEvents(ctx, path, opts...)
+	}
+	r, err := harness.NewReplayer(ctx, path, opts...)
+	if err != nil {
+		return nil, err
+	}
+	duration := f.duration
+	if duration == 0 {
+		duration = r.RecordDuration()
+	}
+	out, err := r.Replay(ctx, duration)
+	if cerr := r.Close(); err == nil {
+		err = cerr
+	}
+	return out, err
+}
+
+// options turns flags into options; what is wrong with them is a usage error.
+func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.Option, error) {
+	engine, err := engines.Named(f.autoscaler)
+	if err != nil {
+		return nil, UsageErrorf(cmd, "--autoscaler: %v", err)
+	}
+	switch scalehist.Playback(f.playback) {
+	case scalehist.PlaybackContinuous, scalehist.PlaybackPerEvent:
+	default:
+		return nil, UsageErrorf(cmd, "--playback %q: want continuous or per-event", f.playback)
+	}
+	scoring := profile.Scoring(f.scheduler)
+	if scoring != profile.ScoringDefault && scoring != profile.ScoringBinPacking {
+		return nil, UsageErrorf(cmd, "--scheduler %q: want default or bin-packing", f.scheduler)
+	}
+	if f.duration < 0 || f.delay < 0 || f.batch < 0 {
+		return nil, UsageErrorf(cmd, "--for, --provision-delay and --batch-interval must not be negative")
+	}
+	opts := []harness.Option{
+		harness.WithAutoscaler(engine), harness.WithFlags(f.flags...), harness.WithScoring(scoring),
+		harness.WithRecordedFaults(f.faults), harness.WithDefaultProvisionDelay(f.delay),
+		harness.WithControlPlane("envtest", func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
+			return kvcl.Start(ctx, kvcl.Options{
+				Now: now, Scoring: scoring, LogDir: f.logs, Assets: assets.Options{Progress: s.Err},
+			})
+		}),
+	}
+	if cmd.Flags().Changed("batch-interval") {
+		opts = append(opts, harness.WithBatchInterval(f.batch))
+	}
+	window, err := f.window(cmd.Context(), path)
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, harness.WithWindow(window))
+	if f.prices != "" {
+		table, err := readPrices(f.prices)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, harness.WithPrices(table))
+	}
+	return f.perGroup(cmd, opts)
+}
+
+func (f *replayFlags) perGroup(cmd *cobra.Command, opts []harness.Option) ([]harness.Option, error) {
+	for group, text := range f.delays {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return nil, UsageErrorf(cmd, "--provision-delay-of %s=%s: want a duration such as 90s", group, text)
+		}
+		opts = append(opts, harness.WithProvisionDelay(group, d))
+	}
+	for group, text := range f.bounds {
+		low, high, ok := strings.Cut(text, ":")
+		minSize, err1 := strconv.Atoi(low)
+		maxSize, err2 := strconv.Atoi(high)
+		if !ok || err1 != nil || err2 != nil || minSize < 0 || maxSize < minSize {
+			return nil, UsageErrorf(cmd, "--node-group %s=%s: want min:max, such as 1:20", group, text)
+		}
+		opts = append(opts, harness.WithNodeGroupBounds(group, minSize, maxSize))
+	}
+	return opts, nil
+}
+
+// window resolves --from and --to against the recording's own span.
+func (f *replayFlags) window(ctx context.Context, path string) (w harness.Window, err error) {
+	if !f.from.IsSet() && !f.to.IsSet() {
+		return w, nil
+	}
+	db, err := history.Open(ctx, path)
+	if err != nil {
+		return w, err
+	}
+	defer func() {
+		if cerr := db.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	start, end := db.Span()
+	if w.From, err = f.from.Resolve(start, end, start); err != nil {
+		return w, fmt.Errorf("--from: %w", err)
+	}
+	if w.To, err = f.to.Resolve(start, end, end); err != nil {
+		return w, fmt.Errorf("--to: %w", err)
+	}
+	return w, nil
+}
+
+func readPrices(path string) (*cloudprovider.PriceTable, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--prices: %w", err)
+	}
+	table, err := cloudprovider.ParsePrices(data)
+	if err != nil {
+		return nil, fmt.Errorf("--prices %s: %w", path, err)
+	}
+	return table, nil
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// IO is where a command reads and writes. Tests pass buffers.
+type IO struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+	// Getenv reads NO_COLOR, KUBECONFIG and the like.
+	Getenv func(string) string
+}
+
+// Stdio is the process's own.
+func Stdio() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv} }
+
+// isTerminal says whether w is a terminal that a person looks at.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// env reads an environment variable, empty where there is no environment.
+func (s IO) env(name string) string {
+	if s.Getenv == nil {
+		return ""
+	}
+	return s.Getenv(name)
+}
+
+// color says whether w may get escape sequences (https://no-color.org).
+func (s IO) color(w io.Writer) bool {
+	return isTerminal(w) && s.env("NO_COLOR") == "" && s.env("TERM") != "dumb"
+}
+
+// constructors holds what the files of this package registered.
+var constructors []func(IO) *cobra.Command
+
+// register adds a command to the root. Call it from init in the command's own file.
+func register(constructor func(IO) *cobra.Command) { constructors = append(constructors, constructor) }
+
+// Execute runs scalehist with args and returns its exit code. It prints an error once, to s.Err.
+func Execute(ctx context.Context, args []string, s IO) int {
+	var logs logFlags
+	root := newRootCommand(s, &logs)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	return report(ctx, s.Err, errors.Join(err, logs.close()))
+}
+
+func newRootCommand(s IO, logs *logFlags) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "scalehist",
+		Short: "Record a cluster's scaling history, replay it through any autoscaler",
+		Long: `scalehist records what scaled in a Kubernetes cluster, and why, into one SQLite file. It replays such a
+history on a virtual cluster, in virtual time, through any autoscaler, and says how its decisions differ from what happened.
+
+Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 error, 130 interrupted.`,
+		Example: `  # Record the current cluster until Ctrl-C
+  scalehist record -o prod.db
+
+  # What is in the file?
+  scalehist inspect prod.db
+
+  # What would the cluster autoscaler do with it?
+  scalehist replay prod.db`,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		SuggestionsMinimumDistance: 2,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{command: cmd.CommandPath(), err: fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
+	})
+	logs.add(root.PersistentFlags())
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		ctx, err := logs.start(cmd.Context(), s.Err)
+		cmd.SetContext(ctx)
+		return err
+	}
+	commands := make([]*cobra.Command, 0, len(constructors))
+	for _, constructor := range constructors {
+		commands = append(commands, constructor(s))
+	}
+	sort.Slice(commands, func(i, j int) bool { return commands[i].Name() < commands[j].Name() })
+	root.AddCommand(commands...)
+	return root
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/modfile"
+
+	"github.com/scalehist/scalehist"
+)
+
+func init() { register(newVersionCommand) }
+
+// Version is set by the build (-ldflags -X); without it the module's version or commit is shown.
+var Version string
+
+// versionInfo is what `scalehist version` prints.
+type versionInfo struct {
+	Scalehist  string `json:"scalehist"`
+	Commit     string `json:"commit,omitempty"`
+	Kubernetes string `json:"kubernetes"`
+	Go         string `json:"go"`
+	Platform   string `json:"platform"`
+}
+
+func newVersionCommand(s IO) *cobra.Command {
+	var format Format
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of scalehist and of the Kubernetes inside",
+		Long: `Print the versions of scalehist and of the Kubernetes inside: the API server, the scheduler and its plugins that
+a replay runs are of that version, whatever version was recorded.`,
+		Example: "  scalehist version\n  scalehist version -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := currentVersion()
+			if format == FormatJSON {
+				return s.PrintJSON(v)
+			}
+			fmt.Fprintf(s.Out, "scalehist %s\nkubernetes %s\n%s %s\n", v.Scalehist, v.Kubernetes, v.Go, v.Platform)
+			return nil
+		},
+	}
+	addFormatFlag(cmd, &format)
+	return cmd
+}
+
+// currentVersion reads the build information that the Go linker put into the binary, and the module's own go.mod.
+func currentVersion() versionInfo {
+	v := versionInfo{Scalehist: Version, Kubernetes: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v.Scalehist = cmp.Or(v.Scalehist, info.Main.Version)
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				v.Commit = setting.Value
+			}
+		}
+	}
+	v.Scalehist = cmp.Or(v.Scalehist, "(devel)")
+	if mod, err := modfile.ParseLax("go.mod", scalehist.GoMod, nil); err == nil {
+		for _, r := range mod.Require {
+			if r.Mod.Path == "k8s.io/kubernetes" {
+				v.Kubernetes = r.Mod.Version
+			}
+		}
+	}
+	return v
+}

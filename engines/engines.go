@@ -1,0 +1,43 @@
+// Package engines names the autoscalers a replay can run, as constructors for harness.WithAutoscaler. It is where the
+// harness, which knows no autoscaler, meets them.
+package engines
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/virtualca"
+)
+
+// ClusterAutoscaler is the virtual cluster autoscaler with the recorded settings. expander, if given, overrides the
+// recorded --expander ("least-waste", or a chain "priority,least-waste").
+func ClusterAutoscaler(expander ...string) harness.NewAutoscaler {
+	return func(env harness.Env) (scalehist.Autoscaler, error) {
+		s := env.Settings
+		if len(expander) > 0 {
+			s.Flags = append(slices.Clone(s.Flags), "--expander="+strings.Join(expander, ","))
+		}
+		settings, warnings, err := virtualca.ParseSettings(s)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range warnings {
+			env.Warn(w)
+		}
+		return virtualca.New(env.Cluster, env.Provider, settings)
+	}
+}
+
+// Names are the engines Named knows.
+func Names() []string { return []string{"cluster-autoscaler"} }
+
+// Named is the engine of a name, as the command line takes it.
+func Named(name string) (harness.NewAutoscaler, error) {
+	if name == "cluster-autoscaler" {
+		return ClusterAutoscaler(), nil
+	}
+	return nil, fmt.Errorf("unknown autoscaler %q: choose one of %s", name, strings.Join(Names(), ", "))
+}

@@ -1,0 +1,215 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/scalehist/scalehist"
+)
+
+// agree compares the replayed steps with the recorded ones. Agreed means equal net changes; the differences in order
+// and time explain the rest and decide nothing.
+func agree(truth *scalehist.RecordedTruth, replayed []scalehist.RecordedStep, decisions []scalehist.Decision,
+	start time.Time, batch time.Duration) *scalehist.Agreement {
+	a := &scalehist.Agreement{Agreed: true}
+	recordedNet, replayedNet := net(truth.Steps), net(replayed)
+	for _, name := range unionKeys(recordedNet, replayedNet) {
+		if recordedNet[name] != replayedNet[name] {
+			a.Agreed = false
+			a.Groups = append(a.Groups, scalehist.GroupDifference{NodeGroup: name, Recorded: recordedNet[name], Replayed: replayedNet[name]})
+		}
+	}
+	c := comparison{start: start, batch: batch, decisions: decisions, replayed: replayed}
+	used := make([]bool, len(replayed))
+	reached := make([]time.Time, 0, len(truth.Steps))
+	var order []scalehist.RecordedStep
+	for _, step := range truth.Steps {
+		i := c.match(step, used)
+		if i < 0 {
+			a.Differences = append(a.Differences, c.missing(step))
+			continue
+		}
+		if sameStep(step, replayed[i]) {
+			used[i] = true
+		}
+		reached, order = append(reached, replayed[i].At), append(order, step)
+		if d, ok := c.differs(step, replayed[i]); ok {
+			a.Differences = append(a.Differences, d)
+		}
+	}
+	a.Differences = append(a.Differences, disordered(order, reached)...)
+	for i, step := range replayed {
+		if !used[i] && !c.explained(step, truth.Steps) {
+			a.Differences = append(a.Differences, c.extra(step))
+		}
+	}
+	return a
+}
+
+type comparison struct {
+	start     time.Time
+	batch     time.Duration
+	decisions []scalehist.Decision
+	replayed  []scalehist.RecordedStep
+}
+
+func sameStep(a, b scalehist.RecordedStep) bool {
+	return a.NodeGroup == b.NodeGroup && a.From == b.From && a.To == b.To
+}
+
+// match finds the replayed step that is the recorded one, else the one that took the group past the same size.
+func (c comparison) match(step scalehist.RecordedStep, used []bool) int {
+	best := -1
+	for i, r := range c.replayed {
+		if sameStep(step, r) && !used[i] {
+			return i
+		}
+		if best < 0 && r.NodeGroup == step.NodeGroup && passes(r, step) {
+			best = i
+		}
+	}
+	return best
+}
+
+// passes says whether a step takes the group to, or past, the size the other one reached, in the same direction.
+func passes(r, step scalehist.RecordedStep) bool {
+	if step.To > step.From {
+		return r.From < step.To && r.To >= step.To
+	}
+	return r.From > step.To && r.To <= step.To
+}
+
+func (c comparison) differs(step, got scalehist.RecordedStep) (scalehist.Difference, bool) {
+	late := got.At.Sub(step.At)
+	d := scalehist.Difference{Recorded: &step, Replayed: &got}
+	switch {
+	case !sameStep(step, got):
+		d.Kind = "size"
+		d.Reason = fmt.Sprintf("the replay went %d->%d in one step at %s: %s", got.From, got.To, c.offset(got.At), c.why(got))
+	case late == 0:
+		return d, false
+	case late.Abs() <= c.batch:
+		d.Kind = "time"
+		d.Reason = fmt.Sprintf("%s, within the batch interval %s: pods arrive, and the autoscaler looks, at batch boundaries", lateness(late), c.batch)
+	default:
+		d.Kind = "time"
+		d.Reason = lateness(late) + ": " + c.why(got)
+	}
+	return d, true
+}
+
+func (c comparison) missing(step scalehist.RecordedStep) scalehist.Difference {
+	if step.To < step.From {
+		return scalehist.Difference{Kind: "missing", Recorded: &step, Reason: "no loop of the replay took a node off the group"}
+	}
+	reason := "no loop of the replay looked at unschedulable pods after it"
+	for _, d := range c.decisions {
+		if d.At.Before(step.At.Add(-c.batch)) {
+			continue
+		}
+		reason = fmt.Sprintf("at %s the replay decided %s", c.offset(d.At), d.Summary())
+		if about := aboutGroup(d, step.NodeGroup); about != "" {
+			reason += "; " + about
+		}
+		break
+	}
+	return scalehist.Difference{Kind: "missing", Recorded: &step, Reason: reason}
+}
+
+func (c comparison) extra(step scalehist.RecordedStep) scalehist.Difference {
+	return scalehist.Difference{Kind: "extra", Replayed: &step, Reason: c.why(step)}
+}
+
+// explained: a replayed step that a recorded step of the same group was matched to in part.
+func (c comparison) explained(step scalehist.RecordedStep, truth []scalehist.RecordedStep) bool {
+	return slices.ContainsFunc(truth, func(t scalehist.RecordedStep) bool {
+		return t.NodeGroup == step.NodeGroup && (passes(step, t) || passes(t, step))
+	})
+}
+
+// why quotes the decision behind a replayed step.
+func (c comparison) why(step scalehist.RecordedStep) string {
+	for _, d := range c.decisions {
+		if !d.At.Equal(step.At) {
+			continue
+		}
+		for _, s := range d.ScaleUps {
+			if s.NodeGroup == step.NodeGroup && s.From == step.From {
+				return aboutGroup(d, step.NodeGroup)
+			}
+		}
+		for _, s := range d.ScaleDowns {
+			if s.NodeGroup == step.NodeGroup {
+				return "scale-down: " + s.Reason
+			}
+		}
+	}
+	return "no decision of that instant names the group"
+}
+
+// aboutGroup says in a few words what a decision holds about a group.
+func aboutGroup(d scalehist.Decision, group string) string {
+	for _, o := range d.Options {
+		if o.NodeGroup == group || slices.Contains(o.SimilarNodeGroups, group) {
+			word := "not chosen"
+			if o.Chosen {
+				word = "chosen"
+			}
+			text := fmt.Sprintf("option %s (%d nodes for %d pods) was %s", o.NodeGroup, o.NodeCount, o.Pods, word)
+			if o.Reason != "" {
+				text += ": " + o.Reason
+			}
+			return text
+		}
+	}
+	for _, list := range [][]scalehist.GroupReason{d.Skipped, d.Rejected} {
+		for _, s := range list {
+			if s.NodeGroup == group {
+				return group + ": " + s.Reason
+			}
+		}
+	}
+	return ""
+}
+
+// disordered lists neighbours in recorded order that the replay reached the other way round.
+func disordered(order []scalehist.RecordedStep, reached []time.Time) []scalehist.Difference {
+	var out []scalehist.Difference
+	for i := 1; i < len(order); i++ {
+		if order[i].NodeGroup == order[i-1].NodeGroup || !reached[i].Before(reached[i-1]) {
+			continue
+		}
+		out = append(out, scalehist.Difference{Kind: "order", Recorded: &order[i],
+			Reason: fmt.Sprintf("recorded after %s %d->%d, replayed before it", order[i-1].NodeGroup, order[i-1].From, order[i-1].To)})
+	}
+	return out
+}
+
+func (c comparison) offset(t time.Time) string { return "+" + t.Sub(c.start).String() }
+
+func lateness(d time.Duration) string {
+	if d < 0 {
+		return (-d).String() + " earlier than recorded"
+	}
+	return d.String() + " later than recorded"
+}
+
+func net(steps []scalehist.RecordedStep) map[string]int {
+	out := map[string]int{}
+	for _, s := range steps {
+		out[s.NodeGroup] += s.To - s.From
+	}
+	return out
+}
+
+func unionKeys(maps ...map[string]int) []string {
+	var names []string
+	for _, m := range maps {
+		for k := range m {
+			names = append(names, k)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,255 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+)
+
+// replacementWithin bounds how long after an eviction the owner's next new pod counts as the replacement. The
+// ReplicaSet controller answers within its sync; a minute covers a controller that was down or rate-limited.
+const replacementWithin = time.Minute
+
+// causes splits the recording: what stood at the start, and what the workload did afterwards.
+func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
+	in.RecordedNodes = map[types.NamespacedName]string{}
+	in.Deletions = map[types.NamespacedName]time.Time{}
+	initial, pending := r.standing(in)
+	demands := r.demands()
+	for _, p := range pending {
+		changes = append(changes, scalehist.Change{At: r.start, Op: scalehist.OpAdd, Object: demands.finite(p)})
+	}
+	for i := range initial {
+		if p, ok := initial[i].Object.(*corev1.Pod); ok {
+			initial[i].Object = demands.finite(p)
+		}
+	}
+	state := r.lastKnown()
+	for _, ch := range r.changes {
+		if out, ok := r.cause(ch, state, demands, in); ok {
+			changes = append(changes, out)
+		}
+		state[objectID(ch.Object)] = ch.Object
+	}
+	in.Warnings = append(in.Warnings, demands.warnings...)
+	return initial, changes
+}
+
+// standing is the cluster at the start: every object, the nodes, the pods that have a place; and apart, the pending ones.
+func (r *recorded) standing(in *Input) (initial []scalehist.Change, pending []*corev1.Pod) {
+	o := r.initial.Objects
+	put := func(obj scalehist.Object) {
+		initial = append(initial, scalehist.Change{At: r.start, Op: scalehist.OpAdd, Object: obj})
+	}
+	for _, obj := range o.Workloads() {
+		if !isAutoscalerSetting(obj) {
+			put(obj)
+		}
+	}
+	nodes := map[string]bool{}
+	for _, n := range o.Nodes {
+		nodes[n.Name] = true
+		put(withoutAutoscalerTaints(n))
+	}
+	for _, p := range o.Pods {
+		if p.Spec.NodeName != "" {
+			in.RecordedNodes[keyOf(p)] = p.Spec.NodeName
+		}
+		switch {
+		case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
+		case p.Spec.NodeName != "" && nodes[p.Spec.NodeName]:
+			put(p)
+		case p.Spec.NodeName != "":
+			in.Warnings = append(in.Warnings, fmt.Sprintf("pod %s stood on node %s at the start, which was not recorded: it starts pending", keyOf(p), p.Spec.NodeName))
+			pending = append(pending, asPending(p))
+		default:
+			pending = append(pending, asPending(p))
+		}
+	}
+	return initial, pending
+}
+
+// cause turns one recorded change into what the workload did, if it did anything.
+func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object, d *demands, in *Input) (scalehist.Change, bool) {
+	switch o := ch.Object.(type) {
+	case *v1alpha1.NodeGroup:
+		return ch, false
+	case *corev1.Node:
+		return r.nodeCause(ch, o, state)
+	case *corev1.Pod:
+		if o.Spec.NodeName != "" && in.RecordedNodes[keyOf(o)] == "" {
+			in.RecordedNodes[keyOf(o)] = o.Spec.NodeName
+		}
+		return podCause(ch, o, state, d, in)
+	case *policyv1.PodDisruptionBudget:
+		if was, ok := state[objectID(o)].(*policyv1.PodDisruptionBudget); ok && ch.Op == scalehist.OpUpdate &&
+			equality.Semantic.DeepEqual(was.Spec, o.Spec) {
+			return ch, false // its status is kept by the virtual cluster
+		}
+	case *corev1.PersistentVolume, *corev1.PersistentVolumeClaim:
+		// A claim that comes in the window is bound by the virtual cluster; its recorded binding is an effect.
+		if ch.Op == scalehist.OpUpdate {
+			return ch, false
+		}
+	}
+	return ch, !isAutoscalerSetting(ch.Object)
+}
+
+// nodeCause: nodes of a group come and go by the autoscaler, so only changes of a node that stood at the start, and
+// nodes outside every group, are causes.
+func (r *recorded) nodeCause(ch scalehist.Change, n *corev1.Node, state map[string]scalehist.Object) (scalehist.Change, bool) {
+	grouped := r.groupOf(n) != ""
+	if ch.Op != scalehist.OpUpdate {
+		return ch, !grouped
+	}
+	if grouped && !slices.ContainsFunc(r.initial.Objects.Nodes, func(i *corev1.Node) bool { return i.Name == n.Name }) {
+		return ch, false
+	}
+	next := withoutAutoscalerTaints(n)
+	if was, ok := state[objectID(n)].(*corev1.Node); ok {
+		was = withoutAutoscalerTaints(was)
+		if equality.Semantic.DeepEqual(was.Spec, next.Spec) && equality.Semantic.DeepEqual(was.Labels, next.Labels) &&
+			equality.Semantic.DeepEqual(was.Status.Allocatable, next.Status.Allocatable) && ready(was) == ready(next) {
+			return ch, false
+		}
+	}
+	ch.Object = next
+	return ch, true
+}
+
+func ready(n *corev1.Node) corev1.ConditionStatus {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status
+		}
+	}
+	return corev1.ConditionUnknown
+}
+
+// podCause: creations, deletions and changes of what the pod asks for. Bindings, status, evictions and the pods that
+// replace evicted ones are effects, and so are the pods of DaemonSets and kubelets, which follow their node.
+func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Object, d *demands, in *Input) (scalehist.Change, bool) {
+	if k := ownerKind(p); k == "DaemonSet" || k == "Node" {
+		return ch, false
+	}
+	switch ch.Op {
+	case scalehist.OpAdd:
+		if d.replacement[p.UID] {
+			return ch, false
+		}
+		ch.Object = d.finite(asPending(p))
+		return ch, true
+	case scalehist.OpDelete:
+		if d.effect[p.UID] {
+			return ch, false
+		}
+		first := d.first(p) // a demand keeps the name of its first pod
+		in.Deletions[keyOf(first)] = ch.At
+		ch.Object = first
+		return ch, true
+	}
+	was, ok := state[objectID(p)].(*corev1.Pod)
+	if !ok || d.replacement[p.UID] || !asksDifferently(was, p) {
+		return ch, false
+	}
+	next := asPending(p)
+	next.Spec.NodeName = was.Spec.NodeName
+	ch.Object = next
+	return ch, true
+}
+
+// asksDifferently compares what a pod asks for. The API server itself adds zone and region labels when a pod is bound.
+func asksDifferently(a, b *corev1.Pod) bool {
+	if !equality.Semantic.DeepEqual(ownLabels(a), ownLabels(b)) ||
+		!equality.Semantic.DeepEqual(a.Spec.SchedulingGates, b.Spec.SchedulingGates) {
+		return true
+	}
+	for i := range a.Spec.Containers {
+		if i < len(b.Spec.Containers) &&
+			!equality.Semantic.DeepEqual(a.Spec.Containers[i].Resources, b.Spec.Containers[i].Resources) {
+			return true
+		}
+	}
+	return false
+}
+
+func ownLabels(p *corev1.Pod) map[string]string {
+	out := map[string]string{}
+	for k, v := range p.Labels {
+		if k != corev1.LabelTopologyZone && k != corev1.LabelTopologyRegion {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// asPending is a pod as it was created: without node, status and the labels of its node.
+func asPending(p *corev1.Pod) *corev1.Pod {
+	out := p.DeepCopy()
+	out.Spec.NodeName = ""
+	out.Status = corev1.PodStatus{Phase: corev1.PodPending}
+	out.DeletionTimestamp, out.DeletionGracePeriodSeconds = nil, nil
+	out.Labels = ownLabels(p)
+	if p.Spec.NodeName == "" {
+		out.Labels = p.Labels
+	}
+	return out
+}
+
+// withoutAutoscalerTaints drops what the recorded autoscaler and node lifecycle wrote on a node.
+func withoutAutoscalerTaints(n *corev1.Node) *corev1.Node {
+	effect := func(t corev1.Taint) bool {
+		return t.Key == "ToBeDeletedByClusterAutoscaler" || t.Key == "DeletionCandidateOfClusterAutoscaler" ||
+			strings.HasPrefix(t.Key, "node.kubernetes.io/")
+	}
+	if !slices.ContainsFunc(n.Spec.Taints, effect) && !n.Spec.Unschedulable {
+		return n
+	}
+	out := n.DeepCopy()
+	if slices.ContainsFunc(out.Spec.Taints, func(t corev1.Taint) bool { return t.Key == "ToBeDeletedByClusterAutoscaler" }) {
+		out.Spec.Unschedulable = false // --cordon-node-before-terminating cordons with the taint
+	}
+	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, effect)
+	return out
+}
+
+// lastKnown maps every object at the start by identity.
+func (r *recorded) lastKnown() map[string]scalehist.Object {
+	state := map[string]scalehist.Object{}
+	for _, o := range r.initial.Objects.All() {
+		state[objectID(o)] = o
+	}
+	return state
+}
+
+func objectID(o scalehist.Object) string {
+	return fmt.Sprintf("%T/%s/%s/%s", o, o.GetNamespace(), o.GetName(), o.GetUID())
+}
+
+func ownerKind(p *corev1.Pod) string {
+	if o := metav1.GetControllerOf(p); o != nil {
+		return o.Kind
+	}
+	return ""
+}
+
+// withRunFor marks a pod that finished by itself with how long it ran.
+func withRunFor(p *corev1.Pod, d time.Duration) *corev1.Pod {
+	out := p.DeepCopy()
+	if out.Annotations == nil {
+		out.Annotations = map[string]string{}
+	}
+	out.Annotations[virtual.RunForAnnotation] = d.String()
+	return out
+}

@@ -1,0 +1,65 @@
+package expect
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/onsi/gomega/types"
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/report"
+)
+
+var update = flag.Bool("update", false, "rewrite golden timelines with what the replays show; please read the diff before committing it")
+
+// MatchGolden succeeds when the report's timeline is the one in the file. With -update it writes the file; CI never does.
+func MatchGolden(path string) types.GomegaMatcher { return &goldenMatcher{path: path} }
+
+type goldenMatcher struct {
+	path   string
+	report *scalehist.ReplayReport
+	diff   string
+}
+
+func (m *goldenMatcher) Match(actual any) (bool, error) {
+	r, err := asReport(actual)
+	if err != nil {
+		return false, err
+	}
+	m.report = r
+	got := report.Timeline(r)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(m.path), 0o755); err != nil {
+			return false, err
+		}
+		return true, os.WriteFile(m.path, []byte(got), 0o644)
+	}
+	want, err := os.ReadFile(m.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("%s is missing: write it with `make golden`, read it, and commit it", m.path)
+	}
+	if err != nil {
+		return false, err
+	}
+	m.diff = string(diff.Diff("want "+m.path, want, "got", []byte(got)))
+	return m.diff == "", nil
+}
+
+func (m *goldenMatcher) FailureMessage(any) string {
+	return joinNonEmpty([]string{
+		fmt.Sprintf("scenario %q: the timeline is not the golden one", m.report.Scenario),
+		strings.TrimSuffix(m.diff, "\n"),
+		"  if the change is meant: make golden, read the diff, commit it",
+		report.Where(m.report),
+	})
+}
+
+func (m *goldenMatcher) NegatedFailureMessage(any) string {
+	return fmt.Sprintf("scenario %q: the timeline is the one in %s, and should not be", m.report.Scenario, m.path)
+}

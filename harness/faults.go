@@ -1,0 +1,95 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+// faultReasons are the events by which a cluster-autoscaler says that nodes did not come, and what that is in a replay.
+var faultReasons = map[string]cloudprovider.FaultKind{
+	"ScaleUpFailed":        cloudprovider.FaultStockOut,      // instances answered with a creation error
+	"FailedToScaleUpGroup": cloudprovider.FaultRefuse,        // IncreaseSize returned an error
+	"ScaleUpTimedOut":      cloudprovider.FaultNeverRegister, // nodes never registered
+}
+
+// faults turns recorded failures to deliver nodes into faults of the scenario. When a stock-out began and ended is
+// not recorded; it is taken to begin when the group last delivered (or at the start) and to end half-way between the
+// failure and the group's next delivered request (or at the end). The report's warnings say so for each.
+func (r *recorded) faults() []cloudprovider.Fault {
+	names := groupNames(r.groups)
+	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // the longest name that matches
+	joins := r.joins()
+	var out []cloudprovider.Fault
+	for _, e := range r.events {
+		kind, ok := faultReasons[e.Reason]
+		if !ok || !e.ObservedAt.After(r.start) {
+			continue
+		}
+		group := groupIn(e.Message, names)
+		if group == "" {
+			continue
+		}
+		f := cloudprovider.Fault{Group: group, Kind: kind, From: r.start, To: r.end.Add(time.Nanosecond), Message: e.Message}
+		for _, j := range joins[group] {
+			if j.Before(e.ObservedAt) {
+				f.From = j
+			} else {
+				f.To = e.ObservedAt.Add(j.Sub(e.ObservedAt) / 2)
+				break
+			}
+		}
+		if n := len(out); n > 0 && out[n-1].Group == f.Group && out[n-1].Kind == f.Kind && !f.From.After(out[n-1].To) {
+			out[n-1].To = later(out[n-1].To, f.To)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// joins are the instants at which nodes of each group came, in order.
+func (r *recorded) joins() map[string][]time.Time {
+	out := map[string][]time.Time{}
+	for _, ch := range r.changes {
+		if n, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpAdd {
+			if g := r.groupOf(n); g != "" {
+				out[g] = append(out[g], ch.At)
+			}
+		}
+	}
+	return out
+}
+
+// groupIn finds the node group a message talks about, as a word of its own; names are longest first.
+func groupIn(message string, names []string) string {
+	for _, word := range strings.FieldsFunc(message, func(c rune) bool { return strings.ContainsRune(" ,;:()[]{}\"'", c) }) {
+		if slices.Contains(names, word) {
+			return word
+		}
+	}
+	return ""
+}
+
+func describeFault(f cloudprovider.Fault) string {
+	return fmt.Sprintf(faultWarning+"%s of node group %s from %s to %s (%s); --recorded-faults=false leaves it out",
+		f.Kind, f.Group, stamp(f.From), stamp(f.To), f.Message)
+}
+
+// eventsAfter are the events seen within the window.
+func (r *recorded) eventsAfter() []history.Event {
+	return slices.DeleteFunc(slices.Clone(r.events), func(e history.Event) bool { return !e.ObservedAt.After(r.start) })
+}
+
+const faultWarning = "recorded failure taken as a fault: "
+
+func withoutFaults(warnings []string) []string {
+	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool { return strings.HasPrefix(w, faultWarning) })
+}

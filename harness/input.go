@@ -1,0 +1,100 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+// Input is everything a replay feeds in: the causes. FromHistory takes it from a recording; package workload writes
+// it from a script.
+type Input struct {
+	// Name of the scenario.
+	Name string
+	// Start and End are instants of the recording (UTC).
+	Start, End time.Time
+
+	// Initial is the cluster at Start: objects, nodes, and the pods that have a place, in the order they were created.
+	Initial []scalehist.Change
+	// Changes are the causes after Start in recorded order; pods that were pending at Start come first, with At = Start.
+	Changes []scalehist.Change
+
+	// NodeGroups at Start, by name; TargetSize is the number of nodes there are, or were asked for.
+	NodeGroups []scalehist.NodeGroup
+	// GroupChanges are recorded changes of bounds and templates.
+	GroupChanges []GroupChange
+	// Settings of the autoscaler at Start and the changes after it.
+	Settings        scalehist.CASettings
+	SettingsChanges []scalehist.SettingsChange
+
+	// ProvisionDelays by group, as recorded; a group that is absent takes the default.
+	ProvisionDelays map[string]time.Duration
+	// Faults are node-side causes: stock-outs, refused requests.
+	Faults []cloudprovider.Fault
+	// StaticPods by group run on every node of it, new ones too.
+	StaticPods map[string][]*corev1.Pod
+
+	// RecordedNodes tell where each pod really ran, Deletions when it really went.
+	RecordedNodes map[types.NamespacedName]string
+	Deletions     map[types.NamespacedName]time.Time
+	// Truth is what really happened; nil when nobody recorded it.
+	Truth *scalehist.RecordedTruth
+
+	// Warnings say what the recording could not tell apart.
+	Warnings []string
+	// Hashes of the files behind it.
+	Hashes []scalehist.InputHash
+}
+
+// GroupChange is a recorded change of a node group's bounds or template.
+type GroupChange struct {
+	At    time.Time
+	Group scalehist.NodeGroup
+}
+
+// check refuses an input no replay could make sense of.
+func (in *Input) check() error {
+	if !in.Start.Before(in.End) {
+		return fmt.Errorf("window is empty: it starts at %s and ends at %s",
+			in.Start.Format(time.RFC3339Nano), in.End.Format(time.RFC3339Nano))
+	}
+	if len(in.NodeGroups) == 0 {
+		return fmt.Errorf("no node groups at %s: nothing could scale; record them (scalehist record --node-groups) or import a log with kind NodeGroup",
+			in.Start.Format(time.RFC3339))
+	}
+	for i := 1; i < len(in.Changes); i++ {
+		if in.Changes[i].At.Before(in.Changes[i-1].At) {
+			return fmt.Errorf("change %d is at %s, before the one in front of it", i, in.Changes[i].At.Format(time.RFC3339Nano))
+		}
+	}
+	return nil
+}
+
+// group finds a node group by name.
+func (in *Input) group(name string) (*scalehist.NodeGroup, error) {
+	i := slices.IndexFunc(in.NodeGroups, func(g scalehist.NodeGroup) bool { return g.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown node group %q: there are %s", name, strings.Join(groupNames(in.NodeGroups), ", "))
+	}
+	return &in.NodeGroups[i], nil
+}
+
+func groupNames(groups []scalehist.NodeGroup) []string {
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+func keyOf(o scalehist.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}

@@ -1,0 +1,285 @@
+package crank
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+)
+
+// maxErrors bounds how often one pod may fail by error, not for want of a node, in one Settle.
+const maxErrors = 10
+
+// Options are what the crank needs of a control plane.
+type Options struct {
+	Scoring profile.Scoring
+	// Ordinal is the creation number of a pod by its UID.
+	Ordinal func(types.UID) int64
+	// Flush carries out writes and feeds what became of them, with Set and Remove, before it returns.
+	Flush func(ctx context.Context, writes []Write) error
+	// EmitEvents asks for the scheduler's events among the writes.
+	EmitEvents bool
+}
+
+// Result is what the scheduler did in one Settle, in the order it happened.
+type Result struct {
+	Bindings      []Binding
+	Unschedulable []Unschedulable
+	Victims       []Victim
+}
+
+// Binding is a pod that got a node.
+type Binding struct {
+	Pod  types.NamespacedName
+	Node string
+}
+
+// Unschedulable is a pod that was tried and found no node.
+type Unschedulable struct {
+	Pod       types.NamespacedName
+	Message   string
+	Nominated string
+}
+
+// Victim is a pod preempted in favour of another.
+type Victim struct {
+	Pod       types.NamespacedName
+	Node      string
+	Preemptor types.NamespacedName
+}
+
+// Crank is a scheduler and the objects it sees. Not safe for concurrent use.
+type Crank struct {
+	opts      Options
+	sched     *scheduler.Scheduler
+	clock     *clocktesting.FakeClock
+	informers map[string]*informer
+	cancel    context.CancelFunc
+
+	// current is the pod of the cycle that runs; open says that its binding cycle was opened, done that it has ended.
+	current types.NamespacedName
+	open    bool
+	done    chan struct{}
+	// preempted ends a round early: the preemptor goes first once its victims are gone.
+	preempted bool
+	events    int64
+
+	result Result
+	// failed maps the pods that found no node in this Settle to their place in the queue and their last message.
+	failed map[types.NamespacedName]*failure
+	order  []types.NamespacedName
+	errors map[types.NamespacedName]int
+
+	mu     sync.Mutex
+	writes []Write
+}
+
+type failure struct {
+	message   string
+	nominated string
+}
+
+// New returns a scheduler that has seen nothing yet, at virtual time now. Close ends its goroutines.
+func New(ctx context.Context, now time.Time, opts Options) (*Crank, error) {
+	if err := profile.SetGates(); err != nil {
+		return nil, fmt.Errorf("scheduler feature gates: %w", err)
+	}
+	c := &Crank{opts: opts, clock: clocktesting.NewFakeClock(now), done: make(chan struct{}, 1)}
+	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	sopts, err := profile.SchedulerOptions(profile.Options{
+		Clock:       c.clock,
+		Scoring:     opts.Scoring,
+		Ordinal:     opts.Ordinal,
+		BindVolumes: c.bindVolumes,
+		Reserved:    func(*corev1.Pod) { c.open = true },
+		Bound:       c.bound,
+	})
+	if err != nil {
+		c.cancel()
+		return nil, err
+	}
+	cl := &client{c: c}
+	factory, informers := newFactory(cl)
+	c.informers = informers
+	rec := &recorder{c: c, emit: opts.EmitEvents}
+	c.sched, err = scheduler.New(ctx, cl, factory, nil, func(string) events.EventRecorderLogger { return rec }, sopts...)
+	if err != nil {
+		c.cancel()
+		return nil, fmt.Errorf("create scheduler: %w", err)
+	}
+	profile.Wrap(c.sched)
+	pop, fail := c.sched.NextPod, c.sched.FailureHandler
+	c.sched.NextPod = c.next(pop)
+	c.sched.FailureHandler = c.failureHandler(fail)
+	return c, nil
+}
+
+// Close ends the scheduler's goroutines.
+func (c *Crank) Close() {
+	c.sched.SchedulingQueue.Close()
+	c.cancel()
+}
+
+// SetNow moves the clock. Pods fed from now on enter the queue at this instant.
+func (c *Crank) SetNow(now time.Time) { c.clock.SetTime(now) }
+
+// Set adds obj, or replaces the object of its name, and lets the scheduler see it. A pod that has ended is no longer
+// the scheduler's concern and counts as removed. Objects of kinds the scheduler does not look at are ignored.
+func (c *Crank) Set(obj scalehist.Object) error {
+	i := c.informers[typeName(obj)]
+	if i == nil {
+		return nil
+	}
+	if p, ok := obj.(*corev1.Pod); ok && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed) {
+		return i.remove(obj)
+	}
+	if old, ok := i.current(obj).(scalehist.Object); ok && old.GetUID() != obj.GetUID() {
+		if err := i.remove(old); err != nil {
+			return err
+		}
+	}
+	return i.set(obj)
+}
+
+// Remove takes an object away from the scheduler.
+func (c *Crank) Remove(obj scalehist.Object) error {
+	i := c.informers[typeName(obj)]
+	if i == nil {
+		return nil
+	}
+	if old, ok := i.current(obj).(scalehist.Object); ok && old.GetUID() != obj.GetUID() {
+		return nil // another object took the name
+	}
+	return i.remove(obj)
+}
+
+// Settle schedules until every queued pod has a node or a reason.
+func (c *Crank) Settle(ctx context.Context) (Result, error) {
+	c.result = Result{}
+	c.failed = map[types.NamespacedName]*failure{}
+	c.errors = map[types.NamespacedName]int{}
+	c.order = nil
+	for {
+		if w := c.takeWrites(); len(w) > 0 {
+			if err := c.opts.Flush(ctx, w); err != nil {
+				return Result{}, err
+			}
+		}
+		queued := len(c.sched.SchedulingQueue.PodsInActiveQ()) + len(c.sched.SchedulingQueue.PodsInBackoffQ())
+		if queued == 0 {
+			return c.takeResult(), nil
+		}
+		if err := c.round(ctx, queued); err != nil {
+			return Result{}, err
+		}
+	}
+}
+
+// round schedules the pods that are queued now, fewer when one of them preempted others.
+func (c *Crank) round(ctx context.Context, queued int) error {
+	c.preempted = false
+	for range queued {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c.open = false
+		c.sched.ScheduleOne(ctx)
+		if c.open {
+			select {
+			case <-c.done:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		// A cycle that failed before its binding part has told as well.
+		select {
+		case <-c.done:
+		default:
+		}
+		if c.errors[c.current] >= maxErrors {
+			return fmt.Errorf("schedule pod %s: %s", c.current, c.failed[c.current].message)
+		}
+		if c.preempted {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *Crank) takeResult() Result {
+	r := c.result
+	for _, name := range c.order {
+		if f := c.failed[name]; f != nil {
+			r.Unschedulable = append(r.Unschedulable, Unschedulable{Pod: name, Message: f.message, Nominated: f.nominated})
+			delete(c.failed, name) // a pod that was bound and failed again stands in order twice
+		}
+	}
+	return r
+}
+
+type popFunc = func(logger klog.Logger) (*framework.QueuedPodInfo, error)
+
+// next remembers which pod is being scheduled.
+func (c *Crank) next(pop popFunc) popFunc {
+	return func(logger klog.Logger) (*framework.QueuedPodInfo, error) {
+		info, err := pop(logger)
+		if info != nil && info.Pod != nil {
+			c.current = types.NamespacedName{Namespace: info.Pod.Namespace, Name: info.Pod.Name}
+		}
+		return info, err
+	}
+}
+
+// bound ends a binding cycle well.
+func (c *Crank) bound(pod *corev1.Pod, node string) {
+	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	delete(c.failed, name)
+	c.result.Bindings = append(c.result.Bindings, Binding{Pod: name, Node: node})
+	c.end()
+}
+
+func (c *Crank) end() {
+	select {
+	case c.done <- struct{}{}:
+	default:
+	}
+}
+
+// failureHandler remembers why a pod found no node, then lets the scheduler requeue it.
+func (c *Crank) failureHandler(inner scheduler.FailureHandlerFn) scheduler.FailureHandlerFn {
+	return func(ctx context.Context, f framework.Framework, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
+		name := types.NamespacedName{Namespace: info.Pod.Namespace, Name: info.Pod.Name}
+		status = profile.Park(info.Pod, status)
+		if !status.IsRejected() {
+			c.errors[name]++
+		}
+		f0 := &failure{message: status.Message(), nominated: info.Pod.Status.NominatedNodeName}
+		if nominating != nil && nominating.Mode() == fwk.ModeOverride {
+			f0.nominated = nominating.NominatedNodeName
+		}
+		if !c.known(name) {
+			c.order = append(c.order, name)
+		}
+		c.failed[name] = f0
+		inner(ctx, f, info, status, nominating, start)
+		c.end()
+	}
+}
+
+func (c *Crank) known(name types.NamespacedName) bool {
+	_, ok := c.failed[name]
+	return ok
+}

@@ -1,0 +1,179 @@
+package kvcl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/scalehist/scalehist/harness/kvcl/assets"
+	"github.com/scalehist/scalehist/harness/kvcl/crank"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+)
+
+// Options of a virtual cluster. Only Now is required.
+type Options struct {
+	// Now is the start of virtual time. A pool's virtual clusters get it later.
+	Now time.Time
+	// Scoring is how the scheduler prefers nodes; empty means upstream's default.
+	Scoring profile.Scoring
+	// LogDir gets kube-apiserver.log, etcd.log and scheduler.log; empty means no logs. It must exist.
+	LogDir string
+	// Assets says where the binaries come from.
+	Assets assets.Options
+	// EmitEvents writes the scheduler's events to the API server, for a virtual cluster that plays the live one.
+	EmitEvents bool
+	// APIServerFlags are added to the flags of kube-apiserver and win over ours.
+	APIServerFlags map[string]string
+}
+
+// EnvTest is the ControlPlane on a real kube-apiserver and etcd.
+type EnvTest struct {
+	opts    Options
+	procs   *processes
+	client  kubernetes.Interface
+	inbox   *inbox
+	store   *store
+	crank   *crank.Crank
+	now     time.Time
+	pending []change
+
+	stopWatch context.CancelFunc
+	watches   sync.WaitGroup
+	closeLog  func()
+	closed    sync.Once
+	closeErr  error
+	stats     Stats
+}
+
+var _ ControlPlane = (*EnvTest)(nil)
+
+// Start boots a virtual cluster. ctx bounds the start only; Close ends the virtual cluster. If this process dies
+// without Close, the kernel ends the children.
+func Start(ctx context.Context, o Options) (*EnvTest, error) {
+	if o.Now.IsZero() {
+		return nil, errors.New("start a virtual cluster: the start of virtual time is not set (kvcl.Options.Now)")
+	}
+	e, err := boot(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.startScheduler(ctx, o.Now); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// boot starts everything but virtual time.
+func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
+	e := &EnvTest{opts: o, inbox: newInbox(), store: newStore(), closeLog: func() {}}
+	begin := time.Now()
+	if err := checkLogDir(o.LogDir); err != nil {
+		return nil, err
+	}
+	paths, err := assets.Ensure(ctx, o.Assets)
+	if err != nil {
+		return nil, err
+	}
+	if e.closeLog, err = openKlog(o.LogDir); err != nil {
+		return nil, err
+	}
+	if e.procs, err = launch(ctx, paths, o); err != nil {
+		e.closeLog()
+		return nil, err
+	}
+	var watchCtx context.Context
+	watchCtx, e.stopWatch = context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	cfg := rest.CopyConfig(e.procs.config)
+	cfg.ContentType = runtime.ContentTypeProtobuf
+	cfg.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	if e.client, err = kubernetes.NewForConfig(cfg); err != nil {
+		return nil, fmt.Errorf("client of the virtual cluster: %w", err)
+	}
+	e.inbox.start(watchCtx, e.client, &e.watches)
+	if err := e.inbox.waitListed(ctx); err != nil {
+		return nil, fmt.Errorf("first list from the virtual cluster: %w", err)
+	}
+	e.stats.Boot = time.Since(begin)
+	return e, nil
+}
+
+// startScheduler starts virtual time.
+func (e *EnvTest) startScheduler(ctx context.Context, now time.Time) error {
+	c, err := crank.New(ctx, now, crank.Options{
+		Scoring:    e.opts.Scoring,
+		Ordinal:    func(uid types.UID) int64 { return e.store.podOrdinal[uid] },
+		Flush:      e.flush,
+		EmitEvents: e.opts.EmitEvents,
+	})
+	if err != nil {
+		return err
+	}
+	e.crank, e.now = c, now.UTC()
+	return nil
+}
+
+// Client implements ControlPlane.
+func (e *EnvTest) Client() (kubernetes.Interface, bool) { return e.client, true }
+
+// RESTConfig is how to reach the API server, as an administrator. The caller may change it.
+func (e *EnvTest) RESTConfig() *rest.Config { return rest.CopyConfig(e.procs.config) }
+
+// Kubeconfig is RESTConfig as a file for kubectl and other programs.
+func (e *EnvTest) Kubeconfig() ([]byte, error) {
+	const one = "kvcl"
+	c := clientcmdapi.NewConfig()
+	c.Clusters[one] = &clientcmdapi.Cluster{Server: e.procs.config.Host, CertificateAuthorityData: e.procs.config.CAData}
+	c.AuthInfos[one] = &clientcmdapi.AuthInfo{Token: e.procs.config.BearerToken}
+	c.Contexts[one] = &clientcmdapi.Context{Cluster: one, AuthInfo: one}
+	c.CurrentContext = one
+	out, err := clientcmd.Write(*c)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig of the virtual cluster: %w", err)
+	}
+	return out, nil
+}
+
+// Close implements ControlPlane.
+func (e *EnvTest) Close() error {
+	e.closed.Do(func() {
+		if e.crank != nil {
+			e.crank.Close()
+		}
+		e.stopWatch()
+		e.closeErr = e.procs.stop()
+		e.watches.Wait()
+		e.closeLog()
+	})
+	return e.closeErr
+}
+
+// checkLogDir is here so that a wrong directory is an error before anything starts.
+func checkLogDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	fi, err := os.Stat(filepath.Clean(dir))
+	if err != nil {
+		return fmt.Errorf("log directory of the virtual cluster: %w", err)
+	}
+	if !fi.IsDir() {
+		return fmt.Errorf("log directory of the virtual cluster: %s is not a directory", dir)
+	}
+	return nil
+}

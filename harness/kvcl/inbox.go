@@ -1,0 +1,234 @@
+package kvcl
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/scalehist/scalehist"
+)
+
+// inbox collects what the watches of all kinds deliver until the loop takes it, and knows what they must still
+// deliver: the barrier. Objects here have the API server's UIDs and times.
+type inbox struct {
+	mu     sync.Mutex
+	cond   *sync.Cond
+	events []event
+	watch  []*watched
+	synced int
+
+	// The barrier: per kind the highest resource version written, the objects deleted, the pods bound.
+	want  []uint64
+	gone  map[types.UID]*watched
+	bound map[types.UID]bool
+}
+
+// event is an object that came, changed (gone false) or went.
+type event struct {
+	kind *kind
+	uid  types.UID
+	rv   uint64
+	obj  scalehist.Object
+	gone bool
+}
+
+// watched is one kind as its watch has shown it; a cache.ReflectorStore.
+type watched struct {
+	in    *inbox
+	kind  *kind
+	seen  uint64
+	known map[types.UID]known
+	ready bool
+}
+
+type known struct {
+	rv   uint64
+	node string
+	obj  scalehist.Object
+}
+
+func newInbox() *inbox {
+	in := &inbox{want: make([]uint64, len(kinds)), gone: map[types.UID]*watched{}, bound: map[types.UID]bool{}}
+	in.cond = sync.NewCond(&in.mu)
+	for _, k := range kinds {
+		in.watch = append(in.watch, &watched{in: in, kind: k, known: map[types.UID]known{}})
+	}
+	return in
+}
+
+// start opens the watches; they end with ctx.
+func (in *inbox) start(ctx context.Context, client kubernetes.Interface, wg *sync.WaitGroup) {
+	for _, w := range in.watch {
+		lw := cache.NewListWatchFromClient(w.kind.group(client), w.kind.resource, metav1.NamespaceAll, fields.Everything())
+		r := cache.NewReflectorWithOptions(lw, w.kind.new(), w, cache.ReflectorOptions{Name: "kvcl/" + w.kind.resource})
+		wg.Go(func() { r.RunWithContext(ctx) })
+	}
+}
+
+// waitListed returns when every watch has shown what was there at its start.
+func (in *inbox) waitListed(ctx context.Context) error {
+	return in.wait(ctx, func() bool { return in.synced == len(in.watch) })
+}
+
+// wrote adds an object as the API server returned it after a write to the barrier.
+func (in *inbox) wrote(k *kind, obj scalehist.Object) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.want[k.order] = max(in.want[k.order], version(obj))
+}
+
+func (in *inbox) deleted(k *kind, uid types.UID) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.gone[uid] = in.watch[k.order]
+}
+
+// onlyThese adds to the barrier that the objects of a kind that are not there, in a list of version rv, are to go.
+func (in *inbox) onlyThese(k *kind, there map[types.UID]bool, rv string) {
+	at, _ := strconv.ParseUint(rv, 10, 64)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	w := in.watch[k.order]
+	for uid, obj := range w.known {
+		// What came after the list is not in it either.
+		if !there[uid] && obj.rv <= at {
+			in.gone[uid] = w
+		}
+	}
+}
+
+func (in *inbox) boundTo(uid types.UID) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.bound[uid] = true
+}
+
+// barrier returns when the watches have delivered everything that was written.
+func (in *inbox) barrier(ctx context.Context) error {
+	return in.wait(ctx, func() bool {
+		for i, w := range in.watch {
+			if w.seen < in.want[i] {
+				return false
+			}
+		}
+		for uid, w := range in.gone {
+			if _, there := w.known[uid]; there {
+				return false
+			}
+			delete(in.gone, uid)
+		}
+		pods := in.watch[podKind.order]
+		for uid := range in.bound {
+			if k, there := pods.known[uid]; there && k.node == "" {
+				return false
+			}
+			delete(in.bound, uid)
+		}
+		return true
+	})
+}
+
+// wait returns when cond holds; it is looked at after every delivery.
+func (in *inbox) wait(ctx context.Context, cond func() bool) error {
+	stop := context.AfterFunc(ctx, func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.cond.Broadcast()
+	})
+	defer stop()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for !cond() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		in.cond.Wait()
+	}
+	return nil
+}
+
+// take returns what was delivered since the last call.
+func (in *inbox) take() []event {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	e := in.events
+	in.events = nil
+	return e
+}
+
+func (w *watched) Add(obj any) error    { return w.set(obj) }
+func (w *watched) Update(obj any) error { return w.set(obj) }
+func (w *watched) Resync() error        { return nil }
+
+func (w *watched) set(obj any) error {
+	w.in.mu.Lock()
+	defer w.in.mu.Unlock()
+	w.setLocked(obj.(scalehist.Object))
+	w.in.cond.Broadcast()
+	return nil
+}
+
+func (w *watched) Delete(obj any) error {
+	w.in.mu.Lock()
+	defer w.in.mu.Unlock()
+	o := obj.(scalehist.Object)
+	w.goneLocked(o.GetUID(), o)
+	w.seen = max(w.seen, version(o))
+	w.in.cond.Broadcast()
+	return nil
+}
+
+// Replace is the first list, or a later one after a watch broke off: then what is missing has gone.
+func (w *watched) Replace(list []any, rv string) error {
+	w.in.mu.Lock()
+	defer w.in.mu.Unlock()
+	there := make(map[types.UID]bool, len(list))
+	for _, obj := range list {
+		o := obj.(scalehist.Object)
+		there[o.GetUID()] = true
+		if k, ok := w.known[o.GetUID()]; !ok || k.rv != version(o) {
+			w.setLocked(o)
+		}
+	}
+	for uid, k := range w.known {
+		if !there[uid] {
+			w.goneLocked(uid, k.obj)
+		}
+	}
+	n, _ := strconv.ParseUint(rv, 10, 64)
+	w.seen = max(w.seen, n)
+	if !w.ready {
+		w.ready = true
+		w.in.synced++
+	}
+	w.in.cond.Broadcast()
+	return nil
+}
+
+func (w *watched) setLocked(o scalehist.Object) {
+	k := known{rv: version(o), obj: o}
+	if p, ok := o.(*corev1.Pod); ok {
+		k.node = p.Spec.NodeName
+	}
+	w.known[o.GetUID()] = k
+	w.seen = max(w.seen, k.rv)
+	w.in.events = append(w.in.events, event{kind: w.kind, uid: o.GetUID(), rv: k.rv, obj: o})
+}
+
+func (w *watched) goneLocked(uid types.UID, o scalehist.Object) {
+	delete(w.known, uid)
+	w.in.events = append(w.in.events, event{kind: w.kind, uid: uid, rv: version(o), obj: o, gone: true})
+}
+
+// version is the resource version as a number. Those of one etcd are comparable.
+func version(obj scalehist.Object) uint64 {
+	n, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+	return n
+}

@@ -1,0 +1,286 @@
+package kvcl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/scalehist/scalehist/harness/kvcl/assets"
+	"github.com/scalehist/scalehist/harness/kvcl/internal/home"
+)
+
+const (
+	// startTimeout bounds how long each process may take; a loaded machine needs some seconds.
+	startTimeout = 60 * time.Second
+	// readyPoll is how often we ask whether pods are served.
+	readyPoll = 5 * time.Millisecond
+	// launchTries: a port that was free may be taken by the time a process binds it.
+	launchTries = 3
+)
+
+// errPortTaken tells a launch that is worth another try.
+var errPortTaken = errors.New("port taken")
+
+// processes are a running kube-apiserver and etcd.
+type processes struct {
+	home   *home.Home
+	env    *envtest.Environment
+	config *rest.Config
+	links  map[string]string
+	// started gets the result of envtest's Start; release ends the thread that the children watch.
+	started chan error
+	release chan struct{}
+	logs    []io.Closer
+}
+
+// launch starts both processes and returns when the API server answers requests for pods.
+func launch(ctx context.Context, paths assets.Paths, o Options) (*processes, error) {
+	var err error
+	for range launchTries {
+		var p *processes
+		if p, err = launchOnce(ctx, paths, o); err == nil {
+			return p, nil
+		}
+		if !errors.Is(err, errPortTaken) {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processes, err error) {
+	h, err := home.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &processes{home: h, links: map[string]string{}, started: make(chan error, 1), release: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			close(p.release)
+			h.Kill()
+			_ = h.Remove()
+		}
+	}()
+	for name, path := range map[string]string{"kube-apiserver": paths.KubeAPIServer, "etcd": paths.Etcd} {
+		// Less garbage collection takes a third off the CPU time of a boot; the limit keeps a long run from growing.
+		if p.links[name], err = h.Link(name, path, "GOGC=400", "GOMEMLIMIT=384MiB"); err != nil {
+			return nil, err
+		}
+	}
+	certs := filepath.Join(h.Dir, "apiserver")
+	if err := os.Mkdir(certs, 0o700); err != nil {
+		return nil, err
+	}
+	acc, err := newAccess(certs)
+	if err != nil {
+		return nil, err
+	}
+	apiTail, err := p.log(o.LogDir, "kube-apiserver")
+	if err != nil {
+		return nil, err
+	}
+	etcdTail, err := p.log(o.LogDir, "etcd")
+	if err != nil {
+		return nil, err
+	}
+	if err := p.configure(acc, certs, apiTail, etcdTail, o); err != nil {
+		return nil, err
+	}
+	go func() {
+		// The kernel ends the children with the thread that started them, so it must live as long as they do.
+		runtime.LockOSThread()
+		_, err := p.env.Start()
+		p.started <- err
+		<-p.release
+		runtime.UnlockOSThread()
+	}()
+	if err := p.waitReady(ctx); err != nil {
+		h.Kill()
+		<-p.started
+		_ = p.env.Stop()
+		p.closeLogs()
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("start kube-apiserver and etcd: %w", ctx.Err())
+		}
+		tails := tailText("etcd", etcdTail) + tailText("kube-apiserver", apiTail)
+		if strings.Contains(tails, "address already in use") {
+			err = fmt.Errorf("%w: %w", errPortTaken, err)
+		}
+		return nil, fmt.Errorf("start kube-apiserver and etcd: %w%s", err, tails)
+	}
+	return p, nil
+}
+
+// configure sets up envtest: all we know better than its defaults.
+func (p *processes) configure(acc *access, certs string, apiTail, etcdTail io.Writer, o Options) error {
+	ports, err := freePorts(2)
+	if err != nil {
+		return err
+	}
+	p.env = &envtest.Environment{
+		UseExistingCluster:       ptr.To(false),
+		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  startTimeout,
+	}
+	etcdDir := filepath.Join(p.home.Dir, "etcd.data")
+	if err := os.Mkdir(etcdDir, 0o700); err != nil {
+		return err
+	}
+	e := &envtest.Etcd{
+		Path: p.links["etcd"], DataDir: etcdDir, Out: etcdTail, Err: etcdTail,
+		URL: &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))},
+	}
+	e.Configure().
+		Set("unsafe-no-fsync", "true").
+		Set("log-level", "error").
+		Set("snapshot-count", "1000000")
+	p.env.ControlPlane.Etcd = e
+
+	s := p.env.ControlPlane.GetAPIServer()
+	s.Path, s.CertDir, s.Out, s.Err = p.links["kube-apiserver"], certs, apiTail, apiTail
+	s.SecureServing.Address, s.SecureServing.Port = "127.0.0.1", strconv.Itoa(ports[1])
+	s.SecureServing.CA, s.SecureServing.Authn = acc.ca, acc
+	args := s.Configure()
+	for flag, value := range apiserverFlags {
+		args.Set(flag, value)
+	}
+	for flag, value := range o.APIServerFlags {
+		args.Set(flag, value)
+	}
+	p.config = &rest.Config{
+		Host:            "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[1])),
+		BearerToken:     acc.token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: acc.ca},
+		QPS:             -1, // no limit: the server is ours
+	}
+	return nil
+}
+
+// apiserverFlags make the API server a plain store: no admission of its own, which would change recorded objects or
+// wait for controllers that do not run; only the APIs the project uses; no fairness, no garbage collection.
+var apiserverFlags = map[string]string{
+	"authorization-mode":             "AlwaysAllow",
+	"anonymous-auth":                 "false",
+	"enable-priority-and-fairness":   "false",
+	"max-requests-inflight":          "0",
+	"max-mutating-requests-inflight": "0",
+	"profiling":                      "false",
+	"enable-garbage-collector":       "false",
+	"endpoint-reconciler-type":       "none",
+	"disable-admission-plugins": strings.Join([]string{
+		"NamespaceLifecycle", "LimitRanger", "ServiceAccount", "TaintNodesByCondition", "PodSecurity", "Priority",
+		"DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection", "PersistentVolumeClaimResize",
+		"RuntimeClass", "CertificateApproval", "CertificateSigning", "ClusterTrustBundleAttest",
+		"CertificateSubjectRestriction", "DefaultIngressClass", "PodTopologyLabels", "NodeDeclaredFeatureValidator",
+		"MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
+		"ResourceQuota",
+	}, ","),
+	// apiregistration must stay, or the server refuses to start. The recorder watches apps, batch, policy and events.
+	"runtime-config": strings.Join([]string{
+		"api/all=false", "api/v1=true", "apiregistration.k8s.io/v1=true", "apps/v1=true", "batch/v1=true",
+		"policy/v1=true", "scheduling.k8s.io/v1=true", "storage.k8s.io/v1=true", "events.k8s.io/v1=true",
+		"coordination.k8s.io/v1=true", "node.k8s.io/v1=true",
+	}, ","),
+}
+
+// waitReady asks for a pod until the API server answers, or envtest gives up.
+func (p *processes) waitReady(ctx context.Context) error {
+	transport, err := rest.HTTPClientFor(p.config)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.config.Host+"/api/v1/pods?limit=1", nil)
+		if err != nil {
+			return err
+		}
+		if resp, err := transport.Do(req); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case err := <-p.started:
+			p.started <- err
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			// envtest would try four more times, in silence.
+			for name, link := range p.links {
+				if p.home.Died(link) {
+					return fmt.Errorf("%s ended before it was ready", name)
+				}
+			}
+		}
+	}
+}
+
+// stop ends both processes and removes all their files. Nothing in them is worth a graceful end.
+func (p *processes) stop() error {
+	p.home.Kill()
+	<-p.started
+	p.home.Kill()
+	err := p.env.Stop()
+	close(p.release)
+	p.closeLogs()
+	if rerr := p.home.Remove(); err == nil {
+		err = rerr
+	}
+	if err != nil {
+		return fmt.Errorf("stop kube-apiserver and etcd: %w", err)
+	}
+	return nil
+}
+
+func (p *processes) log(dir, name string) (*tail, error) {
+	t := &tail{}
+	if dir != "" {
+		f, err := os.Create(filepath.Join(dir, name+".log"))
+		if err != nil {
+			return nil, fmt.Errorf("log of %s: %w", name, err)
+		}
+		p.logs = append(p.logs, f)
+		t.file = f
+	}
+	return t, nil
+}
+
+func (p *processes) closeLogs() {
+	for _, f := range p.logs {
+		_ = f.Close()
+	}
+	p.logs = nil
+}
+
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("free port: %w", err)
+		}
+		defer l.Close() // all at the end, so that no port comes twice
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}

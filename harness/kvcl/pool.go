@@ -1,0 +1,106 @@
+package kvcl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Pool keeps virtual clusters booted ahead of their use: the next ones boot while one is in use. Virtual time of a
+// pooled one starts at Get. Safe for concurrent use.
+type Pool struct {
+	opts   Options
+	ctx    context.Context
+	cancel context.CancelFunc
+	ready  chan booted
+	wg     sync.WaitGroup
+	booted atomic.Int64
+}
+
+type booted struct {
+	e   *EnvTest
+	err error
+}
+
+// NewPool starts booting size virtual clusters. Options.Now is not used.
+func NewPool(o Options, size int) *Pool {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &Pool{opts: o, ctx: ctx, cancel: cancel, ready: make(chan booted, max(size, 1))}
+	for range max(size, 1) {
+		p.refill()
+	}
+	return p
+}
+
+// refill boots one more. There is always room for it in ready: one is booted for each taken.
+func (p *Pool) refill() {
+	p.wg.Go(func() {
+		e, err := p.boot()
+		p.ready <- booted{e, err}
+	})
+}
+
+// boot gives each virtual cluster its own directory for logs.
+func (p *Pool) boot() (*EnvTest, error) {
+	o := p.opts
+	if o.LogDir != "" {
+		o.LogDir = filepath.Join(o.LogDir, fmt.Sprintf("kvcl-%d", p.booted.Add(1)))
+		if err := os.MkdirAll(o.LogDir, 0o755); err != nil {
+			return nil, fmt.Errorf("log directory of the virtual cluster: %w", err)
+		}
+	}
+	return boot(p.ctx, o)
+}
+
+// Get returns a virtual cluster whose time starts at now; the caller closes it. It waits for the boot if need be. A
+// boot that failed is reported once, and another one is tried.
+func (p *Pool) Get(ctx context.Context, now time.Time) (*EnvTest, error) {
+	if now.IsZero() {
+		return nil, errors.New("virtual cluster from the pool: the start of virtual time is not set")
+	}
+	select {
+	case b := <-p.ready:
+		if p.ctx.Err() != nil {
+			if b.e != nil {
+				return nil, errors.Join(errPoolClosed, b.e.Close())
+			}
+			return nil, errPoolClosed
+		}
+		p.refill()
+		if b.err != nil {
+			return nil, fmt.Errorf("virtual cluster from the pool: %w", b.err)
+		}
+		if err := b.e.startScheduler(ctx, now); err != nil {
+			return nil, errors.Join(err, b.e.Close())
+		}
+		return b.e, nil
+	case <-p.ctx.Done():
+		return nil, errPoolClosed
+	case <-ctx.Done():
+		return nil, fmt.Errorf("virtual cluster from the pool: %w", ctx.Err())
+	}
+}
+
+var errPoolClosed = errors.New("the pool of virtual clusters is closed")
+
+// Close ends the virtual clusters nobody took, also those that are booting. Those taken stay.
+func (p *Pool) Close() error {
+	p.cancel()
+	var errs []error
+	p.wg.Wait()
+	for {
+		select {
+		case b := <-p.ready:
+			if b.e != nil {
+				errs = append(errs, b.e.Close())
+			}
+		default:
+			return errors.Join(errs...)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package profile
+
+import (
+	"context"
+	"hash/fnv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// Wrap gives every profile of s the deterministic tie-break among nodes of equal score. Call it once, before the
+// first cycle.
+//
+// Upstream takes the first of the list, whose order depends on when nodes joined and where the last search ended. We
+// set the field the score heap compares next to a hash of pod and node: the winner by score never changes, ties
+// spread over the nodes as a random choice would, and the outcome is the same whatever the order of informer events.
+func Wrap(s *scheduler.Scheduler) {
+	for name, f := range s.Profiles {
+		s.Profiles[name] = tieBreaker{f}
+	}
+}
+
+type tieBreaker struct{ framework.Framework }
+
+func (t tieBreaker) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
+	scores, status := t.Framework.RunScorePlugins(ctx, state, pod, nodes)
+	for i := range scores {
+		scores[i].Randomizer = int(hash(pod.Namespace, pod.Name, scores[i].Name) >> 1)
+	}
+	return scores, status
+}
+
+// hash mixes FNV-1a once more: the upper bits of FNV hardly differ for names that end in a counter.
+func hash(parts ...string) uint64 {
+	h := fnv.New64a()
+	for _, p := range parts {
+		h.Write([]byte(p))
+		h.Write([]byte{0})
+	}
+	x := h.Sum64()
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// Park turns the failure "no nodes available" into one the queue can wait on until a node joins. Upstream returns it
+// without naming a plugin, so the pod counts as an error and is tried again at once, for ever when nothing backs off.
+// Other failures come back as they are.
+func Park(pod *corev1.Pod, status *fwk.Status) *fwk.Status {
+	if status.AsError() != scheduler.ErrNoNodesAvailable { //nolint:errorlint // upstream compares the value too
+		return status
+	}
+	return fwk.NewStatus(status.Code()).WithError(&framework.FitError{
+		Pod: pod,
+		Diagnosis: framework.Diagnosis{
+			NodeToStatus:         framework.NewDefaultNodeToStatus(),
+			PreFilterMsg:         scheduler.ErrNoNodesAvailable.Error(),
+			UnschedulablePlugins: sets.New(Tracker),
+		},
+	})
+}

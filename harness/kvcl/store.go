@@ -1,0 +1,229 @@
+package kvcl
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+)
+
+// item is one object: what the API server cannot keep, and the object with that put back.
+type item struct {
+	kind *kind
+	// ordinal counts creations: the order of Cluster, and of pods in the queue.
+	ordinal int64
+	// apiUID is the server's random UID; uid and created are the recorded or virtual ones.
+	apiUID  types.UID
+	uid     types.UID
+	created metav1.Time
+	// deletion is kept for pods and claims that were already going when they were recorded.
+	deletion *metav1.Time
+	// service is the recorded spec of a Service; its network fields are not sent.
+	service *corev1.ServiceSpec
+	// given is the PodScheduled condition that Apply wrote; scheduled is the one in virtual time.
+	given     *corev1.PodCondition
+	scheduled *corev1.PodCondition
+	// sent is a pod as Apply last sent it, without what the API server filled in.
+	sent scalehist.Object
+	// latest is the object as the API server last returned or showed it. Only its UID and times may be ours.
+	latest scalehist.Object
+	// obj is what Cluster shows; nil until the watch has shown the object.
+	obj scalehist.Object
+	// implicit namespaces were made because something in them was.
+	implicit bool
+}
+
+// store knows every object by name and by the server's UID. One goroutine uses it.
+type store struct {
+	byName   []map[string]*item
+	byUID    []map[types.UID]*item
+	dirty    []bool
+	ordinals int64
+	// podOrdinal is by virtual UID: the scheduler asks.
+	podOrdinal map[types.UID]int64
+	podByUID   map[types.UID]*item
+	names      map[string]int
+	objects    *scalehist.Objects
+}
+
+func newStore() *store {
+	s := &store{
+		byName: make([]map[string]*item, len(kinds)), byUID: make([]map[types.UID]*item, len(kinds)), dirty: make([]bool, len(kinds)),
+		podOrdinal: map[types.UID]int64{}, podByUID: map[types.UID]*item{}, names: map[string]int{},
+	}
+	for i := range kinds {
+		s.byName[i], s.byUID[i], s.dirty[i] = map[string]*item{}, map[types.UID]*item{}, true
+	}
+	return s
+}
+
+// newItem makes the identity of an object that is about to be created. The UID given wins, else it is named by a
+// counter; so does the creation time given, else at.
+func (s *store) newItem(k *kind, obj scalehist.Object, at time.Time) *item {
+	s.ordinals++
+	it := &item{kind: k, ordinal: s.ordinals, uid: obj.GetUID(), created: obj.GetCreationTimestamp(), deletion: obj.GetDeletionTimestamp()}
+	if it.uid == "" {
+		n := fmt.Sprintf("%s/%s/%s", k.name, obj.GetNamespace(), obj.GetName())
+		s.names[n]++
+		it.uid = types.UID(fmt.Sprintf("%s#%d", n, s.names[n]))
+	}
+	if it.created.IsZero() {
+		it.created = metav1.NewTime(at.UTC())
+	}
+	if svc, ok := obj.(*corev1.Service); ok {
+		it.service = svc.Spec.DeepCopy()
+	}
+	if k == podKind {
+		s.podOrdinal[it.uid] = it.ordinal
+	}
+	return it
+}
+
+// add files an item under the name and UID of the object the API server returned.
+func (s *store) add(it *item, created scalehist.Object) {
+	it.apiUID, it.latest = created.GetUID(), created
+	s.byName[it.kind.order][name(created)] = it
+	s.byUID[it.kind.order][it.apiUID] = it
+	if it.kind == podKind {
+		s.podOrdinal[it.uid] = it.ordinal
+		s.podByUID[it.uid] = it
+	}
+}
+
+// forget drops an item whose object has gone.
+func (s *store) forget(it *item, objName string) {
+	o := it.kind.order
+	if s.byName[o][objName] == it {
+		delete(s.byName[o], objName)
+	}
+	delete(s.byUID[o], it.apiUID)
+	s.dirty[o] = true
+	if it.kind == podKind && s.podByUID[it.uid] == it {
+		delete(s.podByUID, it.uid)
+	}
+}
+
+func (s *store) find(k *kind, objName string) *item { return s.byName[k.order][objName] }
+
+// sorted are the items of a kind that were shown, in creation order.
+func (s *store) sorted(k *kind) []*item {
+	items := make([]*item, 0, len(s.byUID[k.order]))
+	for _, it := range s.byUID[k.order] {
+		if it.obj != nil {
+			items = append(items, it)
+		}
+	}
+	sort.Slice(items, func(i, j int) bool { return items[i].ordinal < items[j].ordinal })
+	return items
+}
+
+// list returns the objects for Cluster; only kinds that changed are listed anew.
+func (s *store) list() *scalehist.Objects {
+	o := &scalehist.Objects{}
+	if s.objects != nil {
+		*o = *s.objects
+	}
+	for _, k := range kinds {
+		if !s.dirty[k.order] {
+			continue
+		}
+		items := s.sorted(k)
+		objects := make([]scalehist.Object, len(items))
+		for i, it := range items {
+			objects[i] = it.obj
+		}
+		k.put(o, objects)
+		s.dirty[k.order] = false
+	}
+	s.objects = o
+	return o
+}
+
+// serverMade says whether the API server makes the object on its own, some time after its start. Such objects are
+// not part of the cluster until Apply adds them.
+func serverMade(k *kind, objName string) bool {
+	switch k.name + " " + objName {
+	case "Namespace default", "Namespace kube-system", "Namespace kube-public", "Namespace kube-node-lease",
+		"Service default/kubernetes", "ConfigMap kube-system/extension-apiserver-authentication",
+		"ConfigMap kube-system/kube-apiserver-legacy-service-account-token-tracking",
+		"PriorityClass system-cluster-critical", "PriorityClass system-node-critical":
+		return true
+	}
+	return false
+}
+
+// restore puts back into obj, in place, what the API server could not keep. obj must not be shared.
+func (it *item) restore(obj scalehist.Object, now time.Time) scalehist.Object {
+	obj.SetUID(it.uid)
+	obj.SetCreationTimestamp(it.created)
+	obj.SetManagedFields(nil)
+	if it.deletion != nil {
+		obj.SetDeletionTimestamp(it.deletion)
+	}
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		it.restoreScheduled(o, now)
+	case *corev1.Service:
+		if it.service != nil {
+			o.Spec = *it.service
+		}
+	}
+	return obj
+}
+
+// restoreScheduled replaces the wall-clock time of PodScheduled, which the API server stamps at creation and binding
+// and the scheduler in its patches. A condition that Apply wrote stays as it was given.
+func (it *item) restoreScheduled(p *corev1.Pod, now time.Time) {
+	for i := range p.Status.Conditions {
+		c := &p.Status.Conditions[i]
+		if c.Type != corev1.PodScheduled {
+			continue
+		}
+		if it.given != nil && it.given.Status == c.Status && it.given.LastTransitionTime.Equal(&c.LastTransitionTime) {
+			return
+		}
+		c.ObservedGeneration = 0
+		if it.scheduled == nil || it.scheduled.Status != c.Status {
+			t := metav1.NewTime(now)
+			if it.obj == nil {
+				t = it.created
+			}
+			c.LastTransitionTime, c.LastProbeTime = t, metav1.Time{}
+			it.scheduled = c.DeepCopy()
+			return
+		}
+		// The newest message lives here; the API server has the first.
+		if it.scheduled.Reason != c.Reason {
+			it.scheduled.Reason, it.scheduled.Message = c.Reason, c.Message
+		}
+		*c = *it.scheduled
+		return
+	}
+}
+
+// setUnschedulable records why the pod found no node, and shows it.
+func (it *item) setUnschedulable(message, nominated string, now time.Time) {
+	c := &corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message,
+		LastTransitionTime: metav1.NewTime(now),
+	}
+	if it.scheduled != nil && it.scheduled.Status == corev1.ConditionFalse {
+		c.LastTransitionTime = it.scheduled.LastTransitionTime
+	}
+	it.scheduled = c
+	p := *it.obj.(*corev1.Pod)
+	p.Status.NominatedNodeName = nominated
+	conditions := make([]corev1.PodCondition, 0, len(p.Status.Conditions)+1)
+	for _, old := range p.Status.Conditions {
+		if old.Type != corev1.PodScheduled {
+			conditions = append(conditions, old)
+		}
+	}
+	p.Status.Conditions = append(conditions, *c)
+	it.obj = &p
+}

@@ -1,0 +1,96 @@
+package virtual
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/scalehist/scalehist"
+)
+
+func (c *Cluster) admitBudget(ch scalehist.Change, b *policyv1.PodDisruptionBudget) {
+	same := func(o *policyv1.PodDisruptionBudget) bool { return o.Namespace == b.Namespace && o.Name == b.Name }
+	key := types.NamespacedName{Namespace: b.Namespace, Name: b.Name}
+	switch i := slices.IndexFunc(c.budgets, same); {
+	case ch.Op == scalehist.OpDelete:
+		c.budgets = slices.DeleteFunc(c.budgets, same)
+	case i >= 0:
+		c.budgets[i] = b
+	default:
+		c.budgets = append(c.budgets, b)
+	}
+	if ch.Op == scalehist.OpUpdate {
+		c.generations[key]++
+	} else {
+		c.generations[key] = 1
+	}
+	c.budgetsDirty = true
+}
+
+// reconcileBudgets keeps PodDisruptionBudget status as the disruption controller would: healthy pods are the Running
+// ones, percentages round up against the pods the selector matches.
+func (c *Cluster) reconcileBudgets(now time.Time) []scalehist.Change {
+	if !c.budgetsDirty {
+		return nil
+	}
+	c.budgetsDirty = false
+	var out []scalehist.Change
+	for i, b := range c.budgets {
+		status := c.budgetStatus(b)
+		if equality.Semantic.DeepEqual(b.Status, status) {
+			continue
+		}
+		next := b.DeepCopy()
+		next.Status = status
+		c.budgets[i] = next
+		out = append(out, scalehist.Change{At: now, Op: scalehist.OpUpdate, Object: next})
+	}
+	return out
+}
+
+func (c *Cluster) budgetStatus(b *policyv1.PodDisruptionBudget) policyv1.PodDisruptionBudgetStatus {
+	var expected, healthy int
+	// An invalid selector matches nothing; the API server has refused it before.
+	if sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil {
+		expected, healthy = c.matching(b.Namespace, sel)
+	}
+	desired := 0
+	switch {
+	case b.Spec.MaxUnavailable != nil:
+		down, _ := intstr.GetScaledValueFromIntOrPercent(b.Spec.MaxUnavailable, expected, true)
+		desired = max(0, expected-down)
+	case b.Spec.MinAvailable != nil:
+		desired, _ = intstr.GetScaledValueFromIntOrPercent(b.Spec.MinAvailable, expected, true)
+	}
+	allowed := max(0, healthy-desired)
+	if expected == 0 {
+		allowed = 0
+	}
+	return policyv1.PodDisruptionBudgetStatus{
+		ObservedGeneration: c.generations[types.NamespacedName{Namespace: b.Namespace, Name: b.Name}],
+		CurrentHealthy:     int32(healthy),
+		DesiredHealthy:     int32(desired),
+		ExpectedPods:       int32(expected),
+		DisruptionsAllowed: int32(allowed),
+	}
+}
+
+func (c *Cluster) matching(namespace string, sel labels.Selector) (expected, healthy int) {
+	for _, p := range c.pods {
+		if p.object.Namespace != namespace || p.done || !sel.Matches(labels.Set(p.object.Labels)) {
+			continue
+		}
+		expected++
+		if p.object.Status.Phase == corev1.PodRunning {
+			healthy++
+		}
+	}
+	return expected, healthy
+}

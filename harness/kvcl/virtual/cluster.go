@@ -1,0 +1,267 @@
+package virtual
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl"
+)
+
+// RunForAnnotation on a pod is how long it runs, from Running to Succeeded ("90s"). Without it a pod runs until it is
+// deleted.
+const RunForAnnotation = "scalehist.io/run-for"
+
+// Cluster is a control plane with the virtual parts at work. Like the plane it is owned by one replay loop.
+// It implements scalehist.Cluster for autoscalers.
+type Cluster struct {
+	plane kvcl.ControlPlane
+	now   time.Time
+
+	pods map[types.NamespacedName]*pod
+	// births numbers the pods that ever were under a name, to give a pod that comes back a UID of its own.
+	births map[types.NamespacedName]int
+	nodes  map[string]*corev1.Node
+	// daemonSets and budgets are kept in creation order.
+	daemonSets []*appsv1.DaemonSet
+	budgets    []*policyv1.PodDisruptionBudget
+	// generations are at least the API server's metadata.generation of each budget: it counts spec changes, we count
+	// updates. The eviction subresource refuses while status.observedGeneration is behind.
+	generations map[types.NamespacedName]int64
+	// daemonsDirty names the nodes whose DaemonSet pods must be looked at before the next settle, in order.
+	daemonsDirty []string
+	budgetsDirty bool
+	// evicted pods are gone from the plane and come back at the next settle.
+	evicted []*corev1.Pod
+}
+
+// pod is a live pod as the virtual parts know it.
+type pod struct {
+	object *corev1.Pod
+	// finishAt is set once a finite pod is Running.
+	finishAt time.Time
+	done     bool
+}
+
+var _ scalehist.Cluster = (*Cluster)(nil)
+
+// New puts the virtual parts to work on an empty control plane at virtual time now.
+func New(plane kvcl.ControlPlane, now time.Time) *Cluster {
+	return &Cluster{
+		plane:  plane,
+		now:    now,
+		pods:   map[types.NamespacedName]*pod{},
+		births: map[types.NamespacedName]int{},
+		nodes:  map[string]*corev1.Node{},
+
+		generations: map[types.NamespacedName]int64{},
+	}
+}
+
+// Cluster implements scalehist.Cluster.
+func (c *Cluster) Cluster() *scalehist.Objects { return c.plane.Cluster() }
+
+// SetTaints implements scalehist.Cluster.
+func (c *Cluster) SetTaints(ctx context.Context, node string, taints []corev1.Taint) error {
+	if err := c.plane.SetTaints(ctx, node, taints); err != nil {
+		return err
+	}
+	if n := c.nodes[node]; n != nil {
+		n = n.DeepCopy()
+		n.Spec.Taints = slices.Clone(taints)
+		c.nodes[node] = n
+	}
+	return nil
+}
+
+// Evict implements scalehist.Cluster: the eviction subresource decides, and a pod with a controller comes back
+// pending at the next Settle.
+func (c *Cluster) Evict(ctx context.Context, namespace, name string) error {
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	p := c.pods[key]
+	if err := c.plane.Evict(ctx, namespace, name); err != nil {
+		return err
+	}
+	delete(c.pods, key)
+	c.budgetsDirty = true
+	if p != nil && comesBack(p.object) {
+		c.evicted = append(c.evicted, p.object)
+	}
+	return nil
+}
+
+// Apply feeds in what the workload did, in order. A deletion of a pod that is no more (it was preempted and its
+// controller is gone, say) is not an error: a recording may delete what this replay lost earlier.
+func (c *Cluster) Apply(ctx context.Context, changes []scalehist.Change) error {
+	var out []scalehist.Change
+	for _, ch := range changes {
+		writes, err := c.admit(ch)
+		if err != nil {
+			return err
+		}
+		out = append(out, writes...)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return c.plane.Apply(ctx, out)
+}
+
+// admit notes a change and returns what to write for it.
+func (c *Cluster) admit(ch scalehist.Change) ([]scalehist.Change, error) {
+	switch o := ch.Object.(type) {
+	case *corev1.Pod:
+		return c.admitPod(ch, o)
+	case *corev1.Node:
+		return c.admitNode(ch, o)
+	case *appsv1.DaemonSet:
+		return c.admitDaemonSet(ch, o), nil
+	case *policyv1.PodDisruptionBudget:
+		c.admitBudget(ch, o)
+	}
+	return []scalehist.Change{ch}, nil
+}
+
+func (c *Cluster) admitPod(ch scalehist.Change, p *corev1.Pod) ([]scalehist.Change, error) {
+	key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+	known := c.pods[key]
+	c.budgetsDirty = true
+	switch ch.Op {
+	case scalehist.OpAdd:
+		if known != nil {
+			return nil, fmt.Errorf("pod %s is there already", key)
+		}
+		if p.Spec.NodeName != "" && c.nodes[p.Spec.NodeName] == nil {
+			return nil, fmt.Errorf("pod %s stands on node %q, which is not in the cluster", key, p.Spec.NodeName)
+		}
+		return []scalehist.Change{{At: ch.At, Op: scalehist.OpAdd, Object: c.born(key, p)}}, nil
+	case scalehist.OpDelete:
+		c.evicted = slices.DeleteFunc(c.evicted, func(e *corev1.Pod) bool { return e.Namespace == p.Namespace && e.Name == p.Name })
+		if known == nil {
+			return nil, nil
+		}
+		delete(c.pods, key)
+		return []scalehist.Change{{At: ch.At, Op: scalehist.OpDelete, Object: known.object}}, nil
+	default:
+		if known == nil {
+			return nil, nil
+		}
+		return c.updatePod(ch, known, p), nil
+	}
+}
+
+// updatePod carries a recorded change of labels, annotations, gates, tolerations or requests over to the pod as it
+// stands here. The API server does not let requests change in place outside the resize subresource, so a resized pod
+// is replaced on the spot, which is what a successful in-place resize looks like to the scheduler.
+func (c *Cluster) updatePod(ch scalehist.Change, known *pod, want *corev1.Pod) []scalehist.Change {
+	next := known.object.DeepCopy()
+	next.Labels, next.Annotations = want.Labels, want.Annotations
+	resized := requestsDiffer(next, want)
+	next.Spec.SchedulingGates = want.Spec.SchedulingGates
+	next.Spec.Tolerations = want.Spec.Tolerations
+	next.Spec.NodeSelector, next.Spec.Affinity = want.Spec.NodeSelector, want.Spec.Affinity
+	for i := range next.Spec.Containers {
+		if i < len(want.Spec.Containers) {
+			next.Spec.Containers[i].Resources = want.Spec.Containers[i].Resources
+		}
+	}
+	if !resized {
+		known.object = next
+		return []scalehist.Change{{At: ch.At, Op: scalehist.OpUpdate, Object: next}}
+	}
+	old := known.object
+	key := types.NamespacedName{Namespace: next.Namespace, Name: next.Name}
+	finish := known.finishAt
+	born := c.born(key, next)
+	c.pods[key].finishAt = finish
+	return []scalehist.Change{
+		{At: ch.At, Op: scalehist.OpDelete, Object: old},
+		{At: ch.At, Op: scalehist.OpAdd, Object: born},
+	}
+}
+
+// born registers a pod under its name and gives it the UID of its incarnation.
+func (c *Cluster) born(key types.NamespacedName, p *corev1.Pod) *corev1.Pod {
+	p = p.DeepCopy()
+	c.births[key]++
+	if n := c.births[key]; n > 1 || p.UID == "" {
+		p.UID = types.UID(fmt.Sprintf("pod/%s#%d", key, n))
+	}
+	entry := &pod{object: p}
+	if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+		if p.Status.Phase != corev1.PodRunning {
+			p.Status = runningStatus(c.now)
+		}
+		entry.finishAt = finishTime(p, c.now)
+	}
+	c.pods[key] = entry
+	return p
+}
+
+func (c *Cluster) admitNode(ch scalehist.Change, n *corev1.Node) ([]scalehist.Change, error) {
+	switch ch.Op {
+	case scalehist.OpDelete:
+		return c.nodeGone(ch.At, n.Name), nil
+	case scalehist.OpAdd:
+		if c.nodes[n.Name] != nil {
+			return nil, fmt.Errorf("node %q is there already", n.Name)
+		}
+	default:
+		if c.nodes[n.Name] == nil {
+			return nil, nil
+		}
+	}
+	c.nodes[n.Name] = n
+	c.daemonsDirty = append(c.daemonsDirty, n.Name)
+	return []scalehist.Change{ch}, nil
+}
+
+// nodeGone removes a node with the pods on it; those with a controller come back pending.
+func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
+	node := c.nodes[name]
+	if node == nil {
+		return nil
+	}
+	delete(c.nodes, name)
+	c.budgetsDirty = true
+	var out []scalehist.Change
+	for _, p := range c.plane.Cluster().Pods {
+		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+		known := c.pods[key]
+		if known == nil || known.object.Spec.NodeName != name {
+			continue
+		}
+		delete(c.pods, key)
+		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: known.object})
+		if comesBack(known.object) && !known.done {
+			c.evicted = append(c.evicted, known.object)
+		}
+	}
+	return append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: node})
+}
+
+// Next is the earliest instant at which a finite pod finishes.
+func (c *Cluster) Next() (time.Time, bool) {
+	var next time.Time
+	for _, p := range c.pods {
+		if !p.done && !p.finishAt.IsZero() && (next.IsZero() || p.finishAt.Before(next)) {
+			next = p.finishAt
+		}
+	}
+	return next, !next.IsZero()
+}
+
+// comesBack says whether somebody recreates the pod when it is evicted: its controller, but neither a DaemonSet
+// (whose pods belong to a node) nor a kubelet's static pod.
+func comesBack(p *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(p)
+	return owner != nil && owner.Kind != "DaemonSet" && owner.Kind != "Node"
+}

@@ -1,0 +1,112 @@
+package virtual
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/daemon"
+
+	"github.com/scalehist/scalehist"
+)
+
+func (c *Cluster) admitDaemonSet(ch scalehist.Change, ds *appsv1.DaemonSet) []scalehist.Change {
+	same := func(o *appsv1.DaemonSet) bool { return o.Namespace == ds.Namespace && o.Name == ds.Name }
+	switch i := slices.IndexFunc(c.daemonSets, same); {
+	case ch.Op == scalehist.OpDelete:
+		c.daemonSets = slices.DeleteFunc(c.daemonSets, same)
+		return append(c.daemonPodsOf(ch.At, ds), ch)
+	case i >= 0:
+		c.daemonSets[i] = ds
+	default:
+		c.daemonSets = append(c.daemonSets, ds)
+	}
+	for _, n := range c.plane.Cluster().Nodes {
+		if c.nodes[n.Name] != nil {
+			c.daemonsDirty = append(c.daemonsDirty, n.Name)
+		}
+	}
+	return []scalehist.Change{ch}
+}
+
+// daemonPodsOf deletes the pods of a DaemonSet that is gone.
+func (c *Cluster) daemonPodsOf(at time.Time, ds *appsv1.DaemonSet) []scalehist.Change {
+	var out []scalehist.Change
+	for _, p := range c.plane.Cluster().Pods {
+		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+		if known := c.pods[key]; known != nil && ownedBy(known.object, ds) {
+			delete(c.pods, key)
+			out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: known.object})
+		}
+	}
+	return out
+}
+
+// reconcileDaemons gives the nodes that came or changed their DaemonSet pods, by the DaemonSet controller's own
+// predicate, bound to the node directly. A pod that is there (recorded with the node) is left alone.
+func (c *Cluster) reconcileDaemons(now time.Time) []scalehist.Change {
+	if len(c.daemonsDirty) == 0 {
+		return nil
+	}
+	has := map[string]bool{}
+	for _, p := range c.pods {
+		if o := metav1.GetControllerOf(p.object); o != nil && o.Kind == "DaemonSet" {
+			has[p.object.Namespace+"/"+o.Name+"@"+daemonNode(p.object)] = true
+		}
+	}
+	var out []scalehist.Change
+	for _, name := range c.daemonsDirty {
+		node := c.nodes[name]
+		if node == nil {
+			continue
+		}
+		for _, ds := range c.daemonSets {
+			id := ds.Namespace + "/" + ds.Name + "@" + name
+			if has[id] {
+				continue
+			}
+			if run, _ := daemon.NodeShouldRunDaemonPod(klog.Background(), node, ds); !run {
+				continue
+			}
+			has[id] = true
+			out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.daemonPod(ds, name, now)})
+		}
+	}
+	c.daemonsDirty = nil
+	return out
+}
+
+func (c *Cluster) daemonPod(ds *appsv1.DaemonSet, node string, now time.Time) *corev1.Pod {
+	p := daemon.NewPod(ds, node)
+	p.Name = ds.Name + "-" + node
+	p.Namespace = ds.Namespace
+	p.CreationTimestamp = metav1.NewTime(now)
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
+	return c.born(types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p)
+}
+
+// daemonNode is the node a DaemonSet pod is on or meant for: until it is bound, the name stands in the node affinity
+// the controller gave it.
+func daemonNode(p *corev1.Pod) string {
+	if p.Spec.NodeName != "" || p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil ||
+		p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return p.Spec.NodeName
+	}
+	for _, t := range p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, f := range t.MatchFields {
+			if f.Key == metav1.ObjectNameField && len(f.Values) == 1 {
+				return f.Values[0]
+			}
+		}
+	}
+	return ""
+}
+
+func ownedBy(p *corev1.Pod, ds *appsv1.DaemonSet) bool {
+	o := metav1.GetControllerOf(p)
+	return o != nil && o.Kind == "DaemonSet" && o.Name == ds.Name && p.Namespace == ds.Namespace
+}

@@ -1,0 +1,213 @@
+package virtual
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl"
+)
+
+// Step is what happened in one Settle, in order.
+type Step struct {
+	Bindings []kvcl.Binding
+	// Unschedulable lists the pods tried in this step that have no node at its end, each once.
+	Unschedulable []kvcl.Unschedulable
+	Victims       []kvcl.Victim
+	// Returned pods were evicted, preempted or lost their node and are pending again under their own name.
+	Returned []types.NamespacedName
+	// Finished pods ran their time.
+	Finished []types.NamespacedName
+}
+
+// Settle moves the cluster to virtual time now and returns when nothing is left to happen at that instant: the
+// scheduler is quiescent, bound pods run, pods whose time is up have finished, evicted pods are back.
+func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
+	c.now = now
+	var step Step
+	for {
+		finished := c.finish(now)
+		for _, f := range finished {
+			step.Finished = append(step.Finished, types.NamespacedName{Namespace: f.Object.GetNamespace(), Name: f.Object.GetName()})
+		}
+		back := c.comeBack(now)
+		for _, b := range back {
+			step.Returned = append(step.Returned, types.NamespacedName{Namespace: b.Object.GetNamespace(), Name: b.Object.GetName()})
+		}
+		writes := slices.Concat(finished, back, c.reconcileDaemons(now), c.reconcileBudgets(now))
+		if len(writes) > 0 {
+			if err := c.plane.Apply(ctx, writes); err != nil {
+				return step, err
+			}
+		}
+		s, err := c.plane.Settle(ctx, now)
+		if err != nil {
+			return step, err
+		}
+		step.merge(s)
+		running := c.bound(s.Bindings, now)
+		c.preempted(s.Victims)
+		if len(running) > 0 {
+			if err := c.plane.Apply(ctx, running); err != nil {
+				return step, err
+			}
+		}
+		if len(running) == 0 && len(c.evicted) == 0 && len(c.daemonsDirty) == 0 && !c.budgetsDirty {
+			return step, nil
+		}
+	}
+}
+
+// merge adds one settle's outcome; a pod bound or deleted later in the step is no longer unschedulable.
+func (s *Step) merge(o kvcl.Settled) {
+	s.Bindings = append(s.Bindings, o.Bindings...)
+	s.Victims = append(s.Victims, o.Victims...)
+	gone := map[types.NamespacedName]bool{}
+	for _, b := range o.Bindings {
+		gone[b.Pod] = true
+	}
+	for _, u := range o.Unschedulable {
+		gone[u.Pod] = true // listed anew below
+	}
+	s.Unschedulable = slices.DeleteFunc(s.Unschedulable, func(u kvcl.Unschedulable) bool { return gone[u.Pod] })
+	s.Unschedulable = append(s.Unschedulable, o.Unschedulable...)
+}
+
+// bound turns newly bound pods Running, as a kubelet would.
+func (c *Cluster) bound(bindings []kvcl.Binding, now time.Time) []scalehist.Change {
+	if len(bindings) == 0 {
+		return nil
+	}
+	// The API server copies the node's zone and region onto a pod when it is bound (Kubernetes 1.36), so the labels to
+	// keep are the server's.
+	served := map[types.NamespacedName]*corev1.Pod{}
+	for _, p := range c.plane.Cluster().Pods {
+		served[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = p
+	}
+	c.budgetsDirty = true
+	var out []scalehist.Change
+	for _, b := range bindings {
+		known := c.pods[b.Pod]
+		if known == nil {
+			continue // preempted again within the same settle
+		}
+		next := known.object.DeepCopy()
+		if s := served[b.Pod]; s != nil {
+			next.Labels = s.Labels
+		}
+		next.Spec.NodeName = b.Node
+		next.Status = runningStatus(now)
+		known.object = next
+		known.finishAt = finishTime(next, now)
+		out = append(out, scalehist.Change{At: now, Op: scalehist.OpUpdate, Object: next})
+	}
+	return out
+}
+
+func (c *Cluster) preempted(victims []kvcl.Victim) {
+	for _, v := range victims {
+		known := c.pods[v.Pod]
+		if known == nil {
+			continue
+		}
+		delete(c.pods, v.Pod)
+		c.budgetsDirty = true
+		if comesBack(known.object) {
+			c.evicted = append(c.evicted, known.object)
+		}
+	}
+}
+
+// comeBack recreates evicted pods, pending, under the same name: an evicted pod and its replacement are one demand.
+func (c *Cluster) comeBack(now time.Time) []scalehist.Change {
+	var out []scalehist.Change
+	for _, e := range c.evicted {
+		p := e.DeepCopy()
+		p.UID = ""
+		p.CreationTimestamp = metav1.NewTime(now)
+		p.DeletionTimestamp = nil
+		p.ResourceVersion = ""
+		p.Spec.NodeName = ""
+		p.Status = corev1.PodStatus{Phase: corev1.PodPending}
+		for _, l := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+			delete(p.Labels, l) // the API server's copies of the old node's
+		}
+		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+		out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.born(key, p)})
+	}
+	c.evicted = nil
+	return out
+}
+
+// finish lets the pods whose time is up succeed, in name order.
+func (c *Cluster) finish(now time.Time) []scalehist.Change {
+	var out []scalehist.Change
+	for _, p := range c.pods {
+		if p.done || p.finishAt.IsZero() || p.finishAt.After(now) {
+			continue
+		}
+		p.done = true
+		next := p.object.DeepCopy()
+		next.Status.Phase = corev1.PodSucceeded
+		next.Status.Conditions = []corev1.PodCondition{
+			condition(corev1.PodScheduled, corev1.ConditionTrue, now),
+			condition(corev1.PodReady, corev1.ConditionFalse, now),
+		}
+		p.object = next
+		out = append(out, scalehist.Change{At: now, Op: scalehist.OpUpdate, Object: next})
+	}
+	if len(out) > 0 {
+		c.budgetsDirty = true
+		slices.SortFunc(out, byName)
+	}
+	return out
+}
+
+func byName(a, b scalehist.Change) int {
+	if n := strings.Compare(a.Object.GetNamespace(), b.Object.GetNamespace()); n != 0 {
+		return n
+	}
+	return strings.Compare(a.Object.GetName(), b.Object.GetName())
+}
+
+func runningStatus(now time.Time) corev1.PodStatus {
+	start := metav1.NewTime(now)
+	return corev1.PodStatus{
+		Phase:     corev1.PodRunning,
+		StartTime: &start,
+		Conditions: []corev1.PodCondition{
+			condition(corev1.PodScheduled, corev1.ConditionTrue, now),
+			condition(corev1.PodReady, corev1.ConditionTrue, now),
+		},
+	}
+}
+
+func condition(t corev1.PodConditionType, s corev1.ConditionStatus, now time.Time) corev1.PodCondition {
+	return corev1.PodCondition{Type: t, Status: s, LastTransitionTime: metav1.NewTime(now)}
+}
+
+// finishTime is when a pod that runs since now is done; zero for a pod that runs until it is deleted.
+func finishTime(p *corev1.Pod, now time.Time) time.Time {
+	d, err := time.ParseDuration(p.Annotations[RunForAnnotation])
+	if err != nil || d <= 0 {
+		return time.Time{}
+	}
+	return now.Add(d)
+}
+
+func requestsDiffer(a, b *corev1.Pod) bool {
+	for i := range a.Spec.Containers {
+		if i < len(b.Spec.Containers) &&
+			!equality.Semantic.DeepEqual(a.Spec.Containers[i].Resources, b.Spec.Containers[i].Resources) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,425 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+const (
+	// defaultScanInterval is upstream's --scan-interval, for engines that do not tell theirs.
+	defaultScanInterval = 10 * time.Second
+	// maxLoopsAtOnce bounds the loops at one instant. Each must have acted to ask for another, so only an engine that
+	// undoes its own work gets there.
+	maxLoopsAtOnce = 10_000
+)
+
+// run is one replay: the clock, the cluster, the node groups and the autoscaler.
+type run struct {
+	in       *Input
+	opts     options
+	plane    kvcl.ControlPlane
+	cluster  *virtual.Cluster
+	provider *cloudprovider.Provider
+	engine   scalehist.Autoscaler
+	ledger   *ledger
+	watch    *stopwatch
+
+	now      time.Time
+	batch    time.Duration
+	scan     time.Duration
+	nextLoop time.Time
+
+	changes  []scalehist.Change // still to come
+	groups   []GroupChange
+	settings []scalehist.SettingsChange
+	pending  map[types.NamespacedName]bool
+}
+
+func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
+	r := &run{
+		in: in, opts: o, now: in.Start, watch: newStopwatch(), pending: map[types.NamespacedName]bool{},
+		changes: in.Changes, groups: in.GroupChanges, settings: in.SettingsChanges,
+	}
+	done := r.watch.time("boot")
+	r.plane, err = r.bootPlane(ctx)
+	done()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = r.close() // the first error is the one to tell
+		}
+	}()
+	if r.provider, err = r.newProvider(); err != nil {
+		return nil, err
+	}
+	r.cluster = virtual.New(r.plane, in.Start)
+	done = r.watch.time("apply")
+	err = r.cluster.Apply(ctx, in.Initial)
+	done()
+	if err != nil {
+		return nil, fmt.Errorf("set up the cluster at %s: %w", stamp(in.Start), err)
+	}
+	if err := r.adopt(); err != nil {
+		return nil, err
+	}
+	if _, err := r.settle(ctx, in.Start); err != nil {
+		return nil, err
+	}
+	r.ledger = newLedger(in, r.provider, r.plane.Cluster())
+	return r, r.newEngine(in.Settings)
+}
+
+func (r *run) bootPlane(ctx context.Context) (kvcl.ControlPlane, error) {
+	if r.opts.plane != nil {
+		return r.opts.plane(ctx, r.in.Start)
+	}
+	return kvcl.Start(ctx, kvcl.Options{Now: r.in.Start, Scoring: r.opts.scoring})
+}
+
+func (r *run) newProvider() (*cloudprovider.Provider, error) {
+	return cloudprovider.New(r.in.NodeGroups, cloudprovider.Options{
+		Start:          r.in.Start,
+		ProvisionDelay: r.in.ProvisionDelays,
+		DefaultDelay:   r.opts.defaultDelay,
+		Faults:         r.in.Faults,
+		Prices:         r.opts.prices,
+		TemplatePods:   r.in.StaticPods,
+	})
+}
+
+// adopt hands the nodes that stand at the start to their groups and asks for those that were on their way.
+func (r *run) adopt() error {
+	for _, ch := range r.in.Initial {
+		n, ok := ch.Object.(*corev1.Node)
+		if !ok {
+			continue
+		}
+		if _, grouped := r.provider.GroupForNode(n); !grouped {
+			continue
+		}
+		if err := r.provider.Adopt(n); err != nil {
+			return err
+		}
+	}
+	r.provider.Fill(r.in.Start)
+	return nil
+}
+
+// resumer is an engine that can be told of requests an earlier one made, so that it counts their nodes as upcoming.
+type resumer interface {
+	Resume(at time.Time, group string, delta int)
+}
+
+// newEngine builds the autoscaler with settings; a real one restarts when its Deployment changes.
+func (r *run) newEngine(s scalehist.CASettings) error {
+	s.Flags = append(append([]string(nil), s.Flags...), r.opts.flags...)
+	engine, err := r.opts.autoscaler(Env{Cluster: r.cluster, Provider: r.provider, Settings: s, Warn: r.ledger.warn})
+	if err != nil {
+		return fmt.Errorf("build the autoscaler: %w", err)
+	}
+	r.engine = engine
+	if e, ok := engine.(resumer); ok {
+		for _, g := range r.provider.Groups() {
+			creating := 0
+			for _, i := range r.provider.Instances(g.Name) {
+				if i.State == cloudprovider.InstanceCreating && i.Error == nil {
+					creating++
+				}
+			}
+			if creating > 0 {
+				e.Resume(r.now, g.Name, creating)
+			}
+		}
+	}
+	r.scan = defaultScanInterval
+	if p, ok := engine.(interface{ ScanInterval() time.Duration }); ok && p.ScanInterval() > 0 {
+		r.scan = p.ScanInterval()
+	}
+	r.batch = r.scan
+	if r.opts.batch != nil {
+		r.batch = *r.opts.batch
+	}
+	// The first loop comes one scan interval after the start, as upstream's does.
+	r.nextLoop = r.now.Add(r.scan)
+	r.ledger.settings(r.now, s)
+	return nil
+}
+
+// play runs the loop up to end.
+func (r *run) play(ctx context.Context, end time.Time) error {
+	defer r.watch.time("total")()
+	if r.opts.observer.Started != nil {
+		if err := r.opts.observer.Started(ctx, r.now, r.plane, r.provider); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		t := r.next(end)
+		if t.After(end) {
+			break
+		}
+		if err := r.step(ctx, t); err != nil {
+			return err
+		}
+	}
+	r.now = end
+	if _, err := r.settle(ctx, end); err != nil {
+		return err
+	}
+	r.ledger.finish(end, r.plane.Cluster())
+	return nil
+}
+
+// next is the instant of the next step: a batch boundary with something to feed in, a loop of the autoscaler, a node
+// that comes or goes, a pod that finishes. Idle stretches cost nothing but the autoscaler's own timers.
+func (r *run) next(end time.Time) time.Time {
+	t := r.nextLoop
+	sooner := func(o time.Time) {
+		if o.Before(r.now) {
+			o = r.now
+		}
+		if o.Before(t) {
+			t = o
+		}
+	}
+	if at, ok := r.nextInput(end); ok {
+		sooner(r.boundary(at, end))
+	}
+	if at, ok := r.provider.Next(); ok {
+		sooner(at)
+	}
+	if at, ok := r.cluster.Next(); ok {
+		sooner(at)
+	}
+	return t
+}
+
+// nextInput is the instant of the next recorded change of any sort.
+func (r *run) nextInput(end time.Time) (time.Time, bool) {
+	var at time.Time
+	for _, c := range []time.Time{firstAt(r.changes), groupAt(r.groups), settingsAt(r.settings)} {
+		if !c.IsZero() && !c.After(end) && (at.IsZero() || c.Before(at)) {
+			at = c
+		}
+	}
+	return at, !at.IsZero()
+}
+
+func firstAt(c []scalehist.Change) time.Time {
+	if len(c) == 0 {
+		return time.Time{}
+	}
+	return c[0].At
+}
+
+func groupAt(c []GroupChange) time.Time {
+	if len(c) == 0 {
+		return time.Time{}
+	}
+	return c[0].At
+}
+
+func settingsAt(c []scalehist.SettingsChange) time.Time {
+	if len(c) == 0 {
+		return time.Time{}
+	}
+	return c[0].At
+}
+
+// boundary is the end of the batch that an instant falls into; the last batch may be short.
+func (r *run) boundary(at, end time.Time) time.Time {
+	if r.batch <= 0 {
+		return at
+	}
+	into := at.Sub(r.in.Start)
+	n := (into + r.batch - 1) / r.batch
+	b := r.in.Start.Add(n * r.batch)
+	if b.After(end) {
+		return end
+	}
+	return b
+}
+
+// step moves the clock to t and does everything that is due there.
+func (r *run) step(ctx context.Context, t time.Time) error {
+	r.now = t
+	r.ledger.begin(t)
+	if r.opts.observer.Stepping != nil {
+		if err := r.opts.observer.Stepping(ctx, t); err != nil {
+			return err
+		}
+	}
+	if err := r.feed(ctx, t); err != nil {
+		return err
+	}
+	fresh, err := r.settleNodes(ctx, t)
+	if err != nil {
+		return err
+	}
+	// Upstream's pod observer wakes the loop early for pods that have just become unschedulable.
+	if !t.Before(r.nextLoop) || fresh {
+		if err := r.decide(ctx, t); err != nil {
+			return err
+		}
+		r.nextLoop = t.Add(r.scan)
+		if _, err := r.settleNodes(ctx, t); err != nil {
+			return err
+		}
+	}
+	r.ledger.commit(r.plane.Cluster(), len(r.pending))
+	if r.opts.observer.Stepped != nil {
+		if err := r.opts.observer.Stepped(ctx, t); err != nil {
+			return err
+		}
+	}
+	if r.opts.progress != nil {
+		r.opts.progress(Progress{
+			Now: t, Start: r.in.Start, End: r.in.End,
+			Nodes: len(r.plane.Cluster().Nodes), Pending: len(r.pending), LastDecision: r.ledger.lastSummary(),
+		})
+	}
+	return nil
+}
+
+// feed applies the recorded causes whose batch ends here.
+func (r *run) feed(ctx context.Context, t time.Time) error {
+	for len(r.groups) > 0 && !r.groups[0].At.After(t) {
+		if err := r.provider.UpdateGroup(r.groups[0].Group); err != nil {
+			return err
+		}
+		r.groups = r.groups[1:]
+	}
+	for len(r.settings) > 0 && !r.settings[0].At.After(t) {
+		if err := r.newEngine(r.settings[0].Settings); err != nil {
+			return err
+		}
+		r.settings = r.settings[1:]
+	}
+	n := 0
+	for n < len(r.changes) && !r.changes[n].At.After(t) {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	batch := r.changes[:n]
+	r.changes = r.changes[n:]
+	defer r.watch.time("apply")()
+	if err := r.cluster.Apply(ctx, batch); err != nil {
+		return err
+	}
+	for _, ch := range batch {
+		if node, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpDelete {
+			r.provider.Forget(node.Name)
+		}
+	}
+	r.ledger.fed(batch)
+	return nil
+}
+
+// settleNodes lets nodes come and go that are due, and settles, until nothing is left to happen at t. It tells whether
+// a pod became unschedulable that was not before.
+func (r *run) settleNodes(ctx context.Context, t time.Time) (fresh bool, err error) {
+	for {
+		events := r.provider.Advance(t)
+		if err := r.nodes(ctx, t, events); err != nil {
+			return fresh, err
+		}
+		f, err := r.settle(ctx, t)
+		if err != nil {
+			return fresh, err
+		}
+		fresh = fresh || f
+		if at, ok := r.provider.Next(); !ok || at.After(t) {
+			return fresh, nil
+		}
+	}
+}
+
+// nodes applies what the cloud provider brought.
+func (r *run) nodes(ctx context.Context, t time.Time, events []cloudprovider.Event) error {
+	var changes []scalehist.Change
+	for _, e := range events {
+		switch e.Type {
+		case cloudprovider.NodeJoined:
+			changes = append(changes, scalehist.Change{At: t, Op: scalehist.OpAdd, Object: e.Node})
+			for _, p := range r.provider.TemplatePods(e.Group) {
+				changes = append(changes, scalehist.Change{At: t, Op: scalehist.OpAdd, Object: staticPodOn(p, e.NodeName)})
+			}
+		case cloudprovider.NodeGone:
+			changes = append(changes, scalehist.Change{At: t, Op: scalehist.OpDelete, Object: namedNode(e.NodeName)})
+		}
+	}
+	r.ledger.nodes(events)
+	if len(changes) == 0 {
+		return nil
+	}
+	defer r.watch.time("apply")()
+	return r.cluster.Apply(ctx, changes)
+}
+
+func (r *run) settle(ctx context.Context, t time.Time) (fresh bool, err error) {
+	defer r.watch.time("schedule")()
+	st, err := r.cluster.Settle(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	for _, b := range st.Bindings {
+		delete(r.pending, b.Pod)
+	}
+	for _, u := range st.Unschedulable {
+		fresh = fresh || !r.pending[u.Pod]
+		r.pending[u.Pod] = true
+	}
+	if r.ledger != nil {
+		r.ledger.settled(t, st)
+	}
+	return fresh, nil
+}
+
+// decide runs the autoscaler, again at once while its own trigger rules say so.
+func (r *run) decide(ctx context.Context, t time.Time) error {
+	for range maxLoopsAtOnce {
+		done := r.watch.time("decide")
+		d, err := r.engine.RunOnce(ctx, t)
+		done()
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.engine.Name(), err)
+		}
+		r.ledger.decided(d)
+		if r.opts.observer.Decided != nil {
+			if err := r.opts.observer.Decided(ctx, d); err != nil {
+				return err
+			}
+		}
+		if !d.Again {
+			return nil
+		}
+		// The next loop must see what this one did to the cluster: evictions, taints, nodes that came at once.
+		if _, err := r.settleNodes(ctx, t); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s asked for another loop %d times at one instant: it undoes its own work", r.engine.Name(), maxLoopsAtOnce)
+}
+
+func (r *run) close() error {
+	if r.plane == nil {
+		return nil
+	}
+	return r.plane.Close()
+}

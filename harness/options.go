@@ -1,0 +1,190 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+// Env is what an engine gets to build an autoscaler with.
+type Env struct {
+	// Cluster and Provider are what it may see and act through.
+	Cluster  scalehist.Cluster
+	Provider *cloudprovider.Provider
+	// Settings are the recorded ones as of the instant, with the overrides of the scenario appended to the flags.
+	Settings scalehist.CASettings
+	// Warn puts a line into the report: a flag that is not modelled, say.
+	Warn func(string)
+}
+
+// NewAutoscaler builds an autoscaler. It is called at the start of a replay and again, as the real one restarts, when
+// recorded settings change.
+type NewAutoscaler func(Env) (scalehist.Autoscaler, error)
+
+// ControlPlaneFunc boots a control plane whose virtual time starts at now.
+type ControlPlaneFunc func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error)
+
+// Observer sees a replay from inside; a fixture maker records through it. Any method may be nil.
+type Observer struct {
+	// Started is called once the cluster stands, before the first step.
+	Started func(ctx context.Context, now time.Time, plane kvcl.ControlPlane, provider *cloudprovider.Provider) error
+	// Stepping is called before each step of the loop, with the instant it moves to; Stepped once it has settled;
+	// Decided after each autoscaler loop.
+	Stepping func(ctx context.Context, now time.Time) error
+	Decided  func(ctx context.Context, d scalehist.Decision) error
+	Stepped  func(ctx context.Context, now time.Time) error
+}
+
+// Progress is what a live view shows.
+type Progress struct {
+	Now, Start, End time.Time
+	Nodes, Pending  int
+	LastDecision    string
+}
+
+// Option changes how a scenario is replayed.
+type Option func(*options)
+
+type options struct {
+	name           string
+	window         Window
+	autoscaler     NewAutoscaler
+	flags          []string
+	batch          *time.Duration
+	scoring        profile.Scoring
+	plane          ControlPlaneFunc
+	planeName      string
+	prices         *cloudprovider.PriceTable
+	faults         []cloudprovider.Fault
+	recordedFaults bool
+	defaultDelay   *time.Duration
+	delays         map[string]time.Duration
+	bounds         map[string][2]int
+	observer       Observer
+	progress       func(Progress)
+	fullSnapshots  bool
+}
+
+func resolve(opts []Option) options {
+	o := options{recordedFaults: true, planeName: "envtest", delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
+func (o options) check() error {
+	if o.autoscaler == nil {
+		return errors.New("no autoscaler: pass harness.WithAutoscaler, for example engines.ClusterAutoscaler()")
+	}
+	if o.batch != nil && *o.batch < 0 {
+		return fmt.Errorf("batch interval %s is negative", *o.batch)
+	}
+	return nil
+}
+
+// WithName names the scenario in reports; the default is the history's name.
+func WithName(name string) Option { return func(o *options) { o.name = name } }
+
+// WithWindow replays only a part of the recording. Zero bounds are the recording's own.
+func WithWindow(w Window) Option { return func(o *options) { o.window = w } }
+
+// WithAutoscaler sets the engine.
+func WithAutoscaler(a NewAutoscaler) Option { return func(o *options) { o.autoscaler = a } }
+
+// WithFlags overrides recorded autoscaler flags ("--expander=most-pods"): the last of a name wins.
+func WithFlags(flags ...string) Option {
+	return func(o *options) { o.flags = append(o.flags, flags...) }
+}
+
+// WithBatchInterval sets how recorded changes are grouped: all those up to a boundary are fed in at the boundary. The
+// default is the autoscaler's scan interval; 0 feeds in each change at its own instant.
+func WithBatchInterval(d time.Duration) Option { return func(o *options) { o.batch = &d } }
+
+// WithScoring chooses the scheduler's scoring profile.
+func WithScoring(s profile.Scoring) Option { return func(o *options) { o.scoring = s } }
+
+// WithControlPlane sets where control planes come from; the default boots a kvcl on envtest. name goes into the
+// report's run section.
+func WithControlPlane(name string, f ControlPlaneFunc) Option {
+	return func(o *options) { o.plane, o.planeName = f, name }
+}
+
+// WithPrices adds costs to the report and lets the price expander run.
+func WithPrices(p *cloudprovider.PriceTable) Option { return func(o *options) { o.prices = p } }
+
+// WithFaults adds faults. Their times are instants of the recording.
+func WithFaults(f ...cloudprovider.Fault) Option {
+	return func(o *options) { o.faults = append(o.faults, f...) }
+}
+
+// WithRecordedFaults says whether recorded failures to deliver nodes happen again; the default is true.
+func WithRecordedFaults(on bool) Option { return func(o *options) { o.recordedFaults = on } }
+
+// WithDefaultProvisionDelay is the provision delay of groups whose delay was not recorded; the default is
+// cloudprovider.DefaultProvisionDelay.
+func WithDefaultProvisionDelay(d time.Duration) Option {
+	return func(o *options) { o.defaultDelay = &d }
+}
+
+// WithProvisionDelay overrides the provision delay of one group.
+func WithProvisionDelay(group string, d time.Duration) Option {
+	return func(o *options) { o.delays[group] = d }
+}
+
+// WithNodeGroupBounds overrides the min and max size of one group.
+func WithNodeGroupBounds(group string, minSize, maxSize int) Option {
+	return func(o *options) { o.bounds[group] = [2]int{minSize, maxSize} }
+}
+
+// WithObserver lets the caller see the replay from inside.
+func WithObserver(obs Observer) Option { return func(o *options) { o.observer = obs } }
+
+// WithProgress reports progress after each step.
+func WithProgress(f func(Progress)) Option { return func(o *options) { o.progress = f } }
+
+// WithFullSnapshots keeps whole pods and nodes in the report's start and end snapshots.
+func WithFullSnapshots() Option { return func(o *options) { o.fullSnapshots = true } }
+
+// apply carries the options that change an input over to it.
+func (o options) apply(in *Input) error {
+	if o.name != "" {
+		in.Name = o.name
+	}
+	if !o.recordedFaults {
+		in.Faults = nil
+		in.Warnings = withoutFaults(in.Warnings)
+	}
+	in.Faults = append(in.Faults, o.faults...)
+	for _, f := range o.faults {
+		if f.Group == "" {
+			continue
+		}
+		if _, err := in.group(f.Group); err != nil {
+			return fmt.Errorf("fault: %w", err)
+		}
+	}
+	if in.ProvisionDelays == nil {
+		in.ProvisionDelays = map[string]time.Duration{}
+	}
+	for name, d := range o.delays {
+		if _, err := in.group(name); err != nil {
+			return fmt.Errorf("provision delay: %w", err)
+		}
+		in.ProvisionDelays[name] = d
+	}
+	for name, b := range o.bounds {
+		g, err := in.group(name)
+		if err != nil {
+			return fmt.Errorf("bounds: %w", err)
+		}
+		g.MinSize, g.MaxSize = b[0], b[1]
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+// oneEvent is how close together recorded steps belong to one scale-up: a balanced plan is carried out group by group,
+// and a real autoscaler that has acted looks again at once, within tens of milliseconds.
+const oneEvent = 2 * time.Second
+
+// ReplayEvents replays each recorded scale-up by itself: the cluster stands as it was just before, the autoscaler
+// decides, and what it asks for is compared with what the recorded one did. No time passes within an event, so a
+// mistake in one does not carry over to the next.
+func ReplayEvents(ctx context.Context, dbPath string, opts ...Option) (*scalehist.ReplayReport, error) {
+	o := resolve(opts)
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	db, err := history.Open(ctx, dbPath)
+	if err != nil {
+		return nil, err
+	}
+	report, err := replayEvents(ctx, db, o)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", dbPath, err)
+	}
+	return report, errors.Join(err, db.Close())
+}
+
+func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.ReplayReport, error) {
+	whole, err := FromHistory(ctx, db, o.window)
+	if err != nil {
+		return nil, err
+	}
+	var events [][]scalehist.RecordedStep
+	if whole.Truth != nil {
+		events = scaleUpEvents(whole.Truth.Steps)
+	}
+	if len(events) == 0 {
+		return nil, errors.New("no scale-up was recorded in the window: there is no event to replay")
+	}
+	var total *scalehist.ReplayReport
+	for i, steps := range events {
+		one, err := replayEvent(ctx, db, o, whole, steps)
+		if err != nil {
+			return nil, fmt.Errorf("event %d of %d at %s: %w", i+1, len(events), stamp(steps[0].At), err)
+		}
+		if total == nil {
+			total = one
+			continue
+		}
+		addEvent(total, one)
+	}
+	total.EndTime = whole.End
+	total.Recorded = whole.Truth
+	total.Agreement = eventAgreement(total.Events)
+	for i := range total.NodeGroups {
+		g := &total.NodeGroups[i]
+		up := whole.Truth.ScaledUpNodeGroups[g.Name]
+		g.RecordedScaledUp, g.RecordedScaledDown, g.RecordedFinal = &up, nil, nil
+	}
+	return total, nil
+}
+
+// scaleUpEvents groups the recorded increases that belong together.
+func scaleUpEvents(steps []scalehist.RecordedStep) [][]scalehist.RecordedStep {
+	var out [][]scalehist.RecordedStep
+	for _, s := range steps {
+		if s.To <= s.From {
+			continue
+		}
+		if n := len(out); n > 0 && s.At.Sub(out[n-1][len(out[n-1])-1].At) <= oneEvent {
+			out[n-1] = append(out[n-1], s)
+			continue
+		}
+		out = append(out, []scalehist.RecordedStep{s})
+	}
+	return out
+}
+
+// replayEvent decides one recorded scale-up anew.
+func replayEvent(ctx context.Context, db *history.DB, o options, whole *Input, steps []scalehist.RecordedStep) (_ *scalehist.ReplayReport, err error) {
+	in, err := FromHistory(ctx, db, Window{From: steps[0].At.Add(-time.Nanosecond), To: whole.End})
+	if err != nil {
+		return nil, err
+	}
+	in.ProvisionDelays, in.Faults = whole.ProvisionDelays, whole.Faults
+	in.End = in.Start.Add(time.Nanosecond)
+	if err := o.apply(in); err != nil {
+		return nil, err
+	}
+	r, err := newRun(ctx, in, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	r.nextLoop = in.Start // decide now: the recorded one was due
+	if err := r.play(ctx, in.Start); err != nil {
+		return nil, err
+	}
+	report := r.report(in.End, scalehist.PlaybackPerEvent)
+	report.Events = []scalehist.EventReplay{{
+		At: steps[0].At, Recorded: steps, Replayed: nonNil(r.steps()),
+		Agreed:        equalNets(net(steps), net(r.steps())),
+		Unschedulable: len(report.UnschedulableAtEnd),
+	}}
+	return report, nil
+}
+
+func equalNets(a, b map[string]int) bool {
+	for _, name := range unionKeys(a, b) {
+		if a[name] != b[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// addEvent adds one event's report to the whole: sums, lists, and the last state as the end.
+func addEvent(total, one *scalehist.ReplayReport) {
+	for name, n := range one.ScaledUpNodeGroups {
+		total.ScaledUpNodeGroups[name] += n
+	}
+	for i := range total.NodeGroups {
+		for _, g := range one.NodeGroups {
+			if g.Name == total.NodeGroups[i].Name {
+				t := &total.NodeGroups[i]
+				t.ScaledUp += g.ScaledUp
+				t.Final = t.Initial + t.ScaledUp
+				t.Peak = max(t.Peak, g.Peak)
+			}
+		}
+	}
+	total.Decisions = append(total.Decisions, one.Decisions...)
+	total.Loops += one.Loops
+	total.Batches = append(total.Batches, one.Batches...)
+	total.Events = append(total.Events, one.Events...)
+	total.UnschedulableAtEnd, total.End = one.UnschedulableAtEnd, one.End
+	for phase, s := range one.Run.WallTime {
+		total.Run.WallTime[phase] += s
+	}
+	for name, bytes := range one.Run.PeakMemory {
+		total.Run.PeakMemory[name] = max(total.Run.PeakMemory[name], bytes)
+	}
+}
+
+// eventAgreement: every event agreed; the differences name those that did not.
+func eventAgreement(events []scalehist.EventReplay) *scalehist.Agreement {
+	a := &scalehist.Agreement{Agreed: true}
+	for _, e := range events {
+		if e.Agreed {
+			continue
+		}
+		a.Agreed = false
+		recorded, replayed := net(e.Recorded), net(e.Replayed)
+		for _, name := range unionKeys(recorded, replayed) {
+			if recorded[name] != replayed[name] {
+				a.Groups = append(a.Groups, scalehist.GroupDifference{NodeGroup: name, Recorded: recorded[name], Replayed: replayed[name]})
+				a.Differences = append(a.Differences, scalehist.Difference{
+					Kind: "size", Reason: fmt.Sprintf("event at %s: %s recorded %+d, replayed %+d", stamp(e.At), name, recorded[name], replayed[name]),
+				})
+			}
+		}
+	}
+	return a
+}

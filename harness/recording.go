@@ -1,0 +1,206 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+// Window is a part of a recording. Zero bounds are the recording's own.
+type Window struct {
+	From, To time.Time
+}
+
+// FromHistory reads the causes out of a window of a history. It is an error when the history has no state at the
+// start, or a gap inside the window touches pods or nodes.
+func FromHistory(ctx context.Context, db *history.DB, w Window) (*Input, error) {
+	from, to := db.Span()
+	if w.From.IsZero() {
+		w.From = from
+	}
+	if w.To.IsZero() {
+		w.To = to
+	}
+	if w.From.Before(from) || w.To.After(to) {
+		return nil, fmt.Errorf("window %s to %s is not inside the recording, which runs from %s to %s",
+			stamp(w.From), stamp(w.To), stamp(from), stamp(to))
+	}
+	in := &Input{Name: historyName(db.Path()), Start: w.From.UTC(), End: w.To.UTC()}
+	if err := refuseGaps(ctx, db, w); err != nil {
+		return nil, err
+	}
+	snapshot, err := db.SnapshotAt(ctx, in.Start)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot at %s: %w", stamp(in.Start), err)
+	}
+	rec := &recorded{}
+	for change, err := range db.Changes(ctx, in.Start, in.End) {
+		if err != nil {
+			return nil, fmt.Errorf("read changes: %w", err)
+		}
+		rec.changes = append(rec.changes, change)
+	}
+	if rec.events, err = db.Events(ctx, history.EventFilter{To: in.End}); err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	rec.start, rec.end, rec.initial = in.Start, in.End, snapshot
+
+	in.Settings = snapshot.CASettings
+	if in.SettingsChanges, err = db.SettingsChanges(ctx, in.Start, in.End); err != nil {
+		return nil, fmt.Errorf("read autoscaler settings: %w", err)
+	}
+	in.NodeGroups = initialGroups(snapshot)
+	rec.groups = in.NodeGroups
+	in.GroupChanges = rec.groupChanges()
+	in.Initial, in.Changes = rec.causes(in)
+	in.ProvisionDelays = rec.provisionDelays()
+	in.Faults = rec.faults()
+	for _, f := range in.Faults {
+		in.Warnings = append(in.Warnings, describeFault(f))
+	}
+	in.StaticPods = rec.staticPods()
+	in.Truth = rec.truth()
+	hash, err := db.Hash(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("hash the history: %w", err)
+	}
+	in.Hashes = []scalehist.InputHash{{Name: "history", SHA256: hash}}
+	return in, in.check()
+}
+
+func historyName(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if name == "recording" { // fixtures/<name>/recording.db
+		name = filepath.Base(filepath.Dir(path))
+	}
+	return name
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// refuseGaps: a window in which pods or nodes were not watched cannot be replayed faithfully.
+func refuseGaps(ctx context.Context, db *history.DB, w Window) error {
+	gaps, err := db.Gaps(ctx, w.From, w.To)
+	if err != nil {
+		return fmt.Errorf("read gaps: %w", err)
+	}
+	for _, g := range gaps {
+		if len(g.Kinds) > 0 && !slices.Contains(g.Kinds, "Pod") && !slices.Contains(g.Kinds, "Node") {
+			continue
+		}
+		return fmt.Errorf("the recording has a gap from %s to %s (%s): choose a window before or after it (--from, --to)",
+			stamp(g.From), stamp(g.To), g.Why)
+	}
+	return nil
+}
+
+// initialGroups are the node groups at the start. A target size ahead of the nodes is kept: those nodes are on their way.
+func initialGroups(s *scalehist.ClusterSnapshot) []scalehist.NodeGroup {
+	groups := slices.Clone(s.NodeGroups)
+	nodes := map[string]int{}
+	for _, n := range s.Nodes {
+		nodes[n.NodeGroup]++
+	}
+	for i := range groups {
+		groups[i].TargetSize = max(groups[i].TargetSize, nodes[groups[i].Name])
+	}
+	return groups
+}
+
+// recorded is a window of a history in memory, as the analyses below want it.
+type recorded struct {
+	start, end time.Time
+	initial    *scalehist.ClusterSnapshot
+	changes    []scalehist.Change
+	events     []history.Event
+	groups     []scalehist.NodeGroup
+}
+
+// groupOf is the node group a recorded node belongs to, "" if none that is known.
+func (r *recorded) groupOf(n *corev1.Node) string {
+	name := n.Annotations[v1alpha1.NodeGroupAnnotation]
+	if slices.ContainsFunc(r.groups, func(g scalehist.NodeGroup) bool { return g.Name == name }) {
+		return name
+	}
+	return ""
+}
+
+// groupChanges are recorded changes of bounds and templates; target sizes are effects.
+func (r *recorded) groupChanges() []GroupChange {
+	last := map[string]scalehist.NodeGroup{}
+	for _, g := range r.groups {
+		last[g.Name] = g
+	}
+	var out []GroupChange
+	for _, ch := range r.changes {
+		o, ok := ch.Object.(*v1alpha1.NodeGroup)
+		if !ok || ch.Op == scalehist.OpDelete {
+			continue
+		}
+		was, known := last[o.Name]
+		if !known {
+			continue // a group that appears later has no place in the provider's order yet; doctor lists it
+		}
+		next := was
+		next.MinSize, next.MaxSize = int(o.Spec.MinSize), int(o.Spec.MaxSize)
+		if o.Spec.Template != nil {
+			next.Template = templateNode(o)
+		}
+		if next.MinSize == was.MinSize && next.MaxSize == was.MaxSize &&
+			equality.Semantic.DeepEqual(next.Template, was.Template) {
+			continue
+		}
+		last[o.Name] = next
+		out = append(out, GroupChange{At: ch.At, Group: next})
+	}
+	return out
+}
+
+func templateNode(g *v1alpha1.NodeGroup) *corev1.Node {
+	return &corev1.Node{ObjectMeta: g.Spec.Template.ObjectMeta, Spec: g.Spec.Template.Spec, Status: g.Spec.Template.Status}
+}
+
+// staticPods are the mirror pods every node of a group runs, taken from the first node of the group that has any.
+func (r *recorded) staticPods() map[string][]*corev1.Pod {
+	out := map[string][]*corev1.Pod{}
+	from := map[string]string{}
+	group := map[string]string{}
+	for _, n := range r.initial.Objects.Nodes {
+		group[n.Name] = r.groupOf(n)
+	}
+	for _, p := range r.initial.Objects.Pods {
+		g := group[p.Spec.NodeName]
+		if g == "" || ownerKind(p) != "Node" {
+			continue
+		}
+		if from[g] == "" {
+			from[g] = p.Spec.NodeName
+		}
+		if from[g] == p.Spec.NodeName {
+			out[g] = append(out[g], p)
+		}
+	}
+	return out
+}
+
+// isAutoscalerSetting says whether the object only carries the recorded autoscaler's settings.
+func isAutoscalerSetting(o scalehist.Object) bool {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		return o.Name == "cluster-autoscaler"
+	case *corev1.ConfigMap:
+		return true // only the autoscaler's own are recorded
+	}
+	return false
+}

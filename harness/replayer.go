@@ -1,0 +1,114 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+// Replayer replays one window of a history once. Close it when done.
+type Replayer struct {
+	opts options
+	db   *history.DB
+	in   *Input
+	run  *run
+	used bool
+}
+
+// NewReplayer opens a history read-only, boots a virtual cluster and puts it into the recorded state at the window's
+// start: nodes, node groups and scheduled pods; nothing unscheduled yet.
+func NewReplayer(ctx context.Context, dbPath string, opts ...Option) (*Replayer, error) {
+	o := resolve(opts)
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	db, err := history.Open(ctx, dbPath)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replayer{opts: o, db: db}
+	if r.in, err = FromHistory(ctx, db, o.window); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dbPath, err), r.Close())
+	}
+	if err := r.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dbPath, err), r.Close())
+	}
+	return r, nil
+}
+
+// NewInputReplayer is NewReplayer for causes that come from a script instead of a history.
+func NewInputReplayer(ctx context.Context, in *Input, opts ...Option) (*Replayer, error) {
+	o := resolve(opts)
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	r := &Replayer{opts: o, in: in}
+	if err := r.start(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Replayer) start(ctx context.Context) error {
+	if err := r.opts.apply(r.in); err != nil {
+		return err
+	}
+	if err := r.in.check(); err != nil {
+		return err
+	}
+	var err error
+	r.run, err = newRun(ctx, r.in, r.opts)
+	return err
+}
+
+// RecordStartTime is the instant the replay starts at.
+func (r *Replayer) RecordStartTime() time.Time { return r.in.Start }
+
+// RecordDuration is the length of the window.
+func (r *Replayer) RecordDuration() time.Duration { return r.in.End.Sub(r.in.Start) }
+
+// ClusterAt is what the history recorded at an instant.
+func (r *Replayer) ClusterAt(ctx context.Context, t time.Time) (*scalehist.ClusterSnapshot, error) {
+	if r.db == nil {
+		return nil, errors.New("this replay has no history behind it")
+	}
+	return r.db.SnapshotAt(ctx, t)
+}
+
+// Plane is the virtual cluster's control plane, for a look at it with a client.
+func (r *Replayer) Plane() kvcl.ControlPlane { return r.run.plane }
+
+// Replay plays duration of virtual time from the start, which may go past the recording's end: then nothing more
+// comes in and the autoscaler's timers run on. A replayer replays once.
+func (r *Replayer) Replay(ctx context.Context, duration time.Duration) (*scalehist.ReplayReport, error) {
+	if r.used {
+		return nil, errors.New("this replayer has replayed already: make a new one, each replay has a cluster of its own")
+	}
+	if duration <= 0 {
+		return nil, fmt.Errorf("duration %s is not positive", duration)
+	}
+	r.used = true
+	end := r.in.Start.Add(duration)
+	if err := r.run.play(ctx, end); err != nil {
+		return nil, fmt.Errorf("replay %s at +%s: %w", r.in.Name, r.run.now.Sub(r.in.Start), err)
+	}
+	return r.run.report(end, scalehist.PlaybackContinuous), nil
+}
+
+// Close ends the virtual cluster and closes the history.
+func (r *Replayer) Close() error {
+	var errs []error
+	if r.run != nil {
+		errs = append(errs, r.run.close())
+	}
+	if r.db != nil {
+		errs = append(errs, r.db.Close())
+		r.db = nil
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalehist/scalehist"
+)
+
+// Direction is which way node groups are compared.
+type Direction string
+
+// The directions.
+const (
+	Up   Direction = "scaled up"
+	Down Direction = "scaled down"
+	// Net is up minus down.
+	Net Direction = "net change"
+)
+
+// DiffTable compares wanted changes per node group, in nodes, with what the report shows, over all its groups: a group
+// that is not wanted and moved is a difference too. It returns the table and whether they are equal. A wanted group
+// the report does not know is an error that names it.
+func DiffTable(want map[string]int, r *scalehist.ReplayReport, dir Direction) (table string, equal bool, err error) {
+	for _, name := range keys(want) {
+		if !slices.ContainsFunc(r.NodeGroups, func(g scalehist.NodeGroupResult) bool { return g.Name == name }) {
+			var known []string
+			for _, g := range r.NodeGroups {
+				known = append(known, g.Name)
+			}
+			return "", false, fmt.Errorf("unknown node group %q: scenario %q has %s", name, r.Scenario, strings.Join(known, ", "))
+		}
+	}
+	t := newTable()
+	t.AppendHeader([]any{"", "node group", "initial", "want", "got", "delta", ""})
+	equal = true
+	for _, g := range r.NodeGroups {
+		w, got := sized(g, want[g.Name], dir), sized(g, moved(g, dir), dir)
+		sign, delta, note := " ", "=", ""
+		if w != got {
+			equal = false
+			sign, delta = "✗", fmt.Sprintf("%+d", got-w)
+		}
+		if dir == Up && g.Peak >= g.MaxSize {
+			note = "max reached"
+		}
+		t.AppendRow([]any{sign, g.Name, g.Initial, w, got, delta, note})
+	}
+	return indent(t.Render(), "  "), equal, nil
+}
+
+// moved is what the report shows of a group, in nodes.
+func moved(g scalehist.NodeGroupResult, dir Direction) int {
+	switch dir {
+	case Up:
+		return g.ScaledUp
+	case Down:
+		return g.ScaledDown
+	}
+	return g.ScaledUp - g.ScaledDown
+}
+
+// sized turns a change into the size a reader compares: what the group would have had with that change alone.
+func sized(g scalehist.NodeGroupResult, change int, dir Direction) int {
+	if dir == Down {
+		return g.Initial + g.ScaledUp - change
+	}
+	return g.Initial + change
+}
+
+// Diverging is the first decision that cannot be part of what was wanted: it took a group past its want, or left a
+// wanted group out when it was short. Nil when there is none.
+func Diverging(want map[string]int, r *scalehist.ReplayReport) *scalehist.Decision {
+	sum := map[string]int{}
+	for i := range r.Decisions {
+		for _, s := range r.Decisions[i].ScaleUps {
+			sum[s.NodeGroup] += s.To - s.From
+			if sum[s.NodeGroup] > want[s.NodeGroup] {
+				return &r.Decisions[i]
+			}
+		}
+	}
+	short := map[string]bool{}
+	for name, n := range want {
+		short[name] = sum[name] < n
+	}
+	// Nothing went too far, so something stopped short: the first loop that still had pods and passed the group by.
+	var last *scalehist.Decision
+	for i := range r.Decisions {
+		d := &r.Decisions[i]
+		if len(d.UnschedulablePods) == 0 {
+			continue
+		}
+		last = d
+		if passedBy(*d, short) {
+			return d
+		}
+	}
+	return last
+}
+
+func passedBy(d scalehist.Decision, short map[string]bool) bool {
+	for _, o := range d.Options {
+		if short[o.NodeGroup] && !o.Chosen {
+			return true
+		}
+	}
+	for _, list := range [][]scalehist.GroupReason{d.Skipped, d.Rejected} {
+		for _, s := range list {
+			if short[s.NodeGroup] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Explain is a decision with everything it weighed, for a failure message.
+func Explain(r *scalehist.ReplayReport, d scalehist.Decision) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s loop %d: %s\n", offset(r, d.At), d.Loop, d.Summary())
+	if n := len(d.UnschedulablePods); n > 0 {
+		fmt.Fprintf(&b, "  for %d unschedulable pods: %s\n", n, some(d.UnschedulablePods, 5))
+	}
+	for _, o := range d.Options {
+		if o.Reason != "" {
+			fmt.Fprintf(&b, "  %s: %s\n", o.NodeGroup, o.Reason)
+		}
+	}
+	for _, line := range because(d) {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// some lists the first n of names and counts the rest.
+func some(names []string, n int) string {
+	if len(names) <= n {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+}
+
+func indent(s, by string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(by+lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Where is the tail of a failure message: what is left pending, where the files are, how to run it again.
+func Where(r *scalehist.ReplayReport) string {
+	var b strings.Builder
+	if n := len(r.UnschedulableAtEnd); n > 0 {
+		var names []string
+		for _, p := range r.UnschedulableAtEnd {
+			names = append(names, p.Namespace+"/"+p.Name)
+		}
+		fmt.Fprintf(&b, "  unschedulable at end: %s\n", some(names, 5))
+	}
+	if r.Run != nil && r.Run.Artifacts != "" {
+		fmt.Fprintf(&b, "  artifacts: %s\n", r.Run.Artifacts)
+	}
+	if r.Run != nil && r.Run.Rerun != "" {
+		fmt.Fprintf(&b, "  re-run: %s\n", r.Run.Rerun)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

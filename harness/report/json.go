@@ -1,0 +1,71 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/scalehist/scalehist"
+)
+
+// JSON writes the whole report, indented, with sorted map keys.
+func JSON(w io.Writer, r *scalehist.ReplayReport) error {
+	b, err := marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// Canonical is the part of a report that is the same on every machine: everything but Run.
+func Canonical(r *scalehist.ReplayReport) ([]byte, error) {
+	c := *r
+	c.Run = nil
+	return marshal(&c)
+}
+
+func marshal(r *scalehist.ReplayReport) ([]byte, error) {
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode report of %s: %w", r.Scenario, err)
+	}
+	return append(b, '\n'), nil
+}
+
+// Read reads a report written by JSON. A newer format version is refused.
+func Read(path string) (*scalehist.ReplayReport, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r scalehist.ReplayReport
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("%s is not a replay report: %w", path, err)
+	}
+	if r.Version != scalehist.ReportVersion {
+		return nil, fmt.Errorf("%s is a report of version %q, this scalehist reads %q", path, r.Version, scalehist.ReportVersion)
+	}
+	return &r, nil
+}
+
+// Save writes report.json, report.txt and timeline.txt into dir, which it makes.
+func Save(dir string, r *scalehist.ReplayReport) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("save report of %s: %w", r.Scenario, err)
+	}
+	b, err := marshal(r)
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{
+		"report.json": b, "report.txt": []byte(Text(r)), "timeline.txt": []byte(Timeline(r)),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			return fmt.Errorf("save report of %s: %w", r.Scenario, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/scalehist/scalehist"
+)
+
+// Text is the report as a page for a terminal.
+func Text(r *scalehist.ReplayReport) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s replay of %s from %s, batch %s\n\n", r.Scenario, r.Autoscaler, r.Playback,
+		r.EndTime.Sub(r.StartTime).Round(time.Millisecond), r.StartTime.Format(time.RFC3339), r.BatchInterval)
+	b.WriteString(groupTable(r))
+	writeDecisions(&b, r)
+	writePods(&b, r)
+	if c := r.Cost; c != nil {
+		fmt.Fprintf(&b, "\ncost: %.2f %s\n", c.Total, c.Currency)
+	}
+	writeAgreement(&b, r)
+	if len(r.Warnings) > 0 {
+		b.WriteString("\nwarnings:\n")
+		for _, w := range r.Warnings {
+			fmt.Fprintf(&b, "  %s\n", w)
+		}
+	}
+	writeRun(&b, r.Run)
+	return b.String()
+}
+
+// groupTable shows sizes per node group, replayed beside recorded.
+func groupTable(r *scalehist.ReplayReport) string {
+	t := newTable()
+	header := table.Row{"node group", "machine", "min", "max", "initial", "final", "up", "down"}
+	if r.Recorded != nil {
+		header = append(header, "recorded final", "up", "down", "")
+	}
+	t.AppendHeader(header)
+	for _, g := range r.NodeGroups {
+		row := table.Row{g.Name, g.MachineType, g.MinSize, g.MaxSize, g.Initial, g.Final, signed("+", g.ScaledUp), signed("-", g.ScaledDown)}
+		if r.Recorded != nil {
+			row = append(row, value(g.RecordedFinal), signed("+", value(g.RecordedScaledUp)), signed("-", value(g.RecordedScaledDown)), mark(g))
+		}
+		t.AppendRow(row)
+	}
+	return t.Render() + "\n"
+}
+
+func mark(g scalehist.NodeGroupResult) string {
+	if g.RecordedFinal != nil && *g.RecordedFinal == g.Final {
+		return "="
+	}
+	return "differs"
+}
+
+func writeDecisions(b *strings.Builder, r *scalehist.ReplayReport) {
+	fmt.Fprintf(b, "\ndecisions (%d of %d loops mattered):\n", len(r.Decisions), r.Loops)
+	for _, d := range r.Decisions {
+		fmt.Fprintf(b, "  %-9s %s\n", offset(r, d.At), d.Summary())
+		for _, line := range because(d) {
+			fmt.Fprintf(b, "            %s\n", line)
+		}
+	}
+}
+
+func writePods(b *strings.Builder, r *scalehist.ReplayReport) {
+	fmt.Fprintf(b, "\npending: %d pods waited %.1f pod-seconds; p50 %.1fs, p95 %.1fs, max %.1fs\n",
+		r.Pending.Pods, r.Pending.PodSeconds, r.Pending.P50, r.Pending.P95, r.Pending.Max)
+	if len(r.UnschedulableAtEnd) == 0 {
+		b.WriteString("unschedulable at end: none\n")
+		return
+	}
+	fmt.Fprintf(b, "unschedulable at end: %d pods\n", len(r.UnschedulableAtEnd))
+	for _, p := range r.UnschedulableAtEnd {
+		fmt.Fprintf(b, "  %s/%s: %s\n", p.Namespace, p.Name, p.Message)
+	}
+}
+
+func writeAgreement(b *strings.Builder, r *scalehist.ReplayReport) {
+	a := r.Agreement
+	if a == nil {
+		return
+	}
+	verdict := "agrees with the recording"
+	if !a.Agreed {
+		verdict = "differs from the recording"
+	}
+	fmt.Fprintf(b, "\nverdict: %s (net change of each node group; recorded from %s)\n", verdict, r.Recorded.Source)
+	for _, g := range a.Groups {
+		fmt.Fprintf(b, "  %s: recorded %+d, replayed %+d\n", g.NodeGroup, g.Recorded, g.Replayed)
+	}
+	if len(a.Differences) > 0 {
+		b.WriteString("where the steps part:\n")
+	}
+	for _, d := range a.Differences {
+		fmt.Fprintf(b, "  %-7s %s\n          %s\n", d.Kind, stepPair(r, d), d.Reason)
+	}
+}
+
+func stepPair(r *scalehist.ReplayReport, d scalehist.Difference) string {
+	var parts []string
+	for _, s := range []struct {
+		word string
+		step *scalehist.RecordedStep
+	}{{"recorded", d.Recorded}, {"replayed", d.Replayed}} {
+		if s.step != nil {
+			parts = append(parts, fmt.Sprintf("%s %s %d->%d at %s", s.word, s.step.NodeGroup, s.step.From, s.step.To, offset(r, s.step.At)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func writeRun(b *strings.Builder, run *scalehist.RunInfo) {
+	if run == nil {
+		return
+	}
+	b.WriteString("\nrun: " + run.ControlPlane)
+	for _, phase := range []string{"boot", "apply", "schedule", "decide", "total"} {
+		if s, ok := run.WallTime[phase]; ok {
+			fmt.Fprintf(b, ", %s %.2fs", phase, s)
+		}
+	}
+	var sum int64
+	for _, name := range keys(run.PeakMemory) {
+		sum += run.PeakMemory[name]
+	}
+	if sum > 0 {
+		fmt.Fprintf(b, "; peak memory %d MB", sum>>20)
+		for _, name := range keys(run.PeakMemory) {
+			fmt.Fprintf(b, ", %s %d", name, run.PeakMemory[name]>>20)
+		}
+	}
+	b.WriteString("\n")
+	if run.Artifacts != "" {
+		fmt.Fprintf(b, "artifacts: %s\n", run.Artifacts)
+	}
+}
+
+// newTable is kubectl's look: no borders, header in capitals, two spaces between columns.
+func newTable() table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleDefault)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Box.PaddingLeft, t.Style().Box.PaddingRight = "", "  "
+	t.Style().Format.Header = text.FormatUpper
+	return t
+}
+
+func signed(sign string, n int) string {
+	if n == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%s%d", sign, n)
+}
+
+func value(p *int) int {
+	if p == nil {
+		return 0
+	}
+	return *p
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalehist/scalehist"
+)
+
+// Timeline is the golden form of a report: one decision a line, offsets instead of dates, then where everything ended.
+// It holds what a reviewer wants to see change, and nothing else.
+func Timeline(r *scalehist.ReplayReport) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s, %s, batch %s\n", r.Scenario, r.Autoscaler, r.BatchInterval)
+	for _, d := range r.Decisions {
+		fmt.Fprintf(&b, "%s loop %d %s\n", offset(r, d.At), d.Loop, d.Summary())
+		for _, line := range because(d) {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+	}
+	for _, g := range r.NodeGroups {
+		fmt.Fprintf(&b, "group %s %d->%d (+%d -%d)\n", g.Name, g.Initial, g.Final, g.ScaledUp, g.ScaledDown)
+	}
+	for _, n := range r.ScaledUpNodes {
+		fmt.Fprintf(&b, "node %s asked %s ready %s pods %d\n", n.Name, offset(r, n.RequestedAt), offset(r, n.ReadyAt), len(n.Pods))
+	}
+	fmt.Fprintf(&b, "pending %d pods, %.3f pod-seconds, max %.3fs\n", r.Pending.Pods, r.Pending.PodSeconds, r.Pending.Max)
+	for _, p := range r.UnschedulableAtEnd {
+		fmt.Fprintf(&b, "unschedulable %s/%s: %s\n", p.Namespace, p.Name, p.Message)
+	}
+	return b.String()
+}
+
+// because says what a decision weighed: the options, then what was left out.
+func because(d scalehist.Decision) []string {
+	var out []string
+	for _, o := range d.Options {
+		mark := " "
+		if o.Chosen {
+			mark = "*"
+		}
+		line := fmt.Sprintf("%s option %s: %d nodes for %d pods", mark, o.NodeGroup, o.NodeCount, o.Pods)
+		if len(o.SimilarNodeGroups) > 0 {
+			line += ", similar " + strings.Join(o.SimilarNodeGroups, ",")
+		}
+		for _, name := range keys(o.Scores) {
+			line += fmt.Sprintf(", %s %.4f", name, o.Scores[name])
+		}
+		out = append(out, line)
+	}
+	for _, s := range d.Skipped {
+		out = append(out, fmt.Sprintf("- skipped %s: %s", s.NodeGroup, s.Reason))
+	}
+	for _, s := range d.Rejected {
+		out = append(out, fmt.Sprintf("- rejected %s: %s", s.NodeGroup, s.Reason))
+	}
+	for _, n := range d.Notes {
+		out = append(out, "- "+n)
+	}
+	return out
+}
+
+func offset(r *scalehist.ReplayReport, t time.Time) string {
+	return "+" + t.Sub(r.StartTime).Round(time.Millisecond).String()
+}
+
+func keys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,186 @@
+package harness
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
+)
+
+var (
+	// triggered is the event a cluster-autoscaler writes on a pod: "pod triggered scale-up: [{ng 1->2 (max: 5)}]".
+	triggered = regexp.MustCompile(`\{(\S+) (\d+)->(\d+) \(max: \d+\)\}`)
+	// sized is its event on the status ConfigMap, after the fact.
+	sized = regexp.MustCompile(`^Scale-up: group (\S+) size set to (\d+) instead of (\d+) \(max: \d+\)$`)
+)
+
+const markedToBeDeleted = "marked the node as toBeDeleted/unschedulable"
+
+// truth is what really happened, nil when the recording shows no autoscaler at work: a bare trace of pods proves
+// nothing about node groups that never moved. Target sizes are complete, so they win; a cluster-autoscaler drops events it has
+// sent within five minutes, so events are the second choice.
+func (r *recorded) truth() *scalehist.RecordedTruth {
+	t := &scalehist.RecordedTruth{
+		Source: "target sizes", ScaledUpNodeGroups: map[string]int{}, ScaledDownNodeGroups: map[string]int{},
+		FinalSizes: map[string]int{}, Steps: r.sizeSteps(),
+	}
+	if len(t.Steps) == 0 {
+		if steps := r.eventSteps(); len(steps) > 0 {
+			t.Source, t.Steps = "events", steps
+		}
+	}
+	if len(t.Steps) == 0 && len(r.initial.CASettings.Flags) == 0 {
+		return nil
+	}
+	r.namePods(t.Steps)
+	for _, g := range r.groups {
+		t.FinalSizes[g.Name] = g.TargetSize
+	}
+	for _, s := range t.Steps {
+		t.FinalSizes[s.NodeGroup] = s.To
+		if s.To > s.From {
+			t.ScaledUpNodeGroups[s.NodeGroup] += s.To - s.From
+		} else {
+			t.ScaledDownNodeGroups[s.NodeGroup] += s.From - s.To
+		}
+	}
+	t.UnschedulableAtEnd = r.pendingAtEnd()
+	return t
+}
+
+// sizeSteps are the changes of recorded target sizes.
+func (r *recorded) sizeSteps() []scalehist.RecordedStep {
+	size := r.initialSizes()
+	var steps []scalehist.RecordedStep
+	for _, ch := range r.changes {
+		g, ok := ch.Object.(*v1alpha1.NodeGroup)
+		if !ok || ch.Op == scalehist.OpDelete {
+			continue
+		}
+		from, known := size[g.Name]
+		if to := int(g.Spec.TargetSize); known && to != from {
+			steps = append(steps, scalehist.RecordedStep{At: ch.At, NodeGroup: g.Name, From: from, To: to})
+			size[g.Name] = to
+		}
+	}
+	return steps
+}
+
+func (r *recorded) initialSizes() map[string]int {
+	size := map[string]int{}
+	for _, g := range r.groups {
+		size[g.Name] = g.TargetSize
+	}
+	return size
+}
+
+// eventSteps reads the steps from the autoscaler's events. The same step is told on many pods; it counts once.
+func (r *recorded) eventSteps() []scalehist.RecordedStep {
+	size := r.initialSizes()
+	group := r.nodeGroups()
+	marked := map[string]bool{}
+	var steps []scalehist.RecordedStep
+	grow := func(at time.Time, name string, from, to int) {
+		if now, known := size[name]; !known || now == to || from >= to {
+			return
+		}
+		steps = append(steps, scalehist.RecordedStep{At: at, NodeGroup: name, From: from, To: to})
+		size[name] = to
+	}
+	for _, e := range r.eventsAfter() {
+		switch {
+		case e.Reason == "TriggeredScaleUp":
+			for _, m := range triggered.FindAllStringSubmatch(e.Message, -1) {
+				grow(e.ObservedAt, m[1], atoi(m[2]), atoi(m[3]))
+			}
+		case e.Reason == "ScaledUpGroup":
+			if m := sized.FindStringSubmatch(e.Message); m != nil {
+				grow(e.ObservedAt, m[1], atoi(m[3]), atoi(m[2]))
+			}
+		case e.Reason == "ScaleDown" && e.Regarding.Kind == "Node" && e.Message == markedToBeDeleted:
+			g := group[e.Regarding.Name]
+			if g == "" || marked[e.Regarding.Name] {
+				continue
+			}
+			marked[e.Regarding.Name] = true
+			steps = append(steps, scalehist.RecordedStep{At: e.ObservedAt, NodeGroup: g, From: size[g], To: size[g] - 1})
+			size[g]--
+		}
+	}
+	return steps
+}
+
+// nodeGroups maps every node ever seen to its group.
+func (r *recorded) nodeGroups() map[string]string {
+	out := map[string]string{}
+	for _, n := range r.initial.Objects.Nodes {
+		out[n.Name] = r.groupOf(n)
+	}
+	for _, ch := range r.changes {
+		if n, ok := ch.Object.(*corev1.Node); ok {
+			out[n.Name] = r.groupOf(n)
+		}
+	}
+	return out
+}
+
+// namePods adds the pods whose events name a step.
+func (r *recorded) namePods(steps []scalehist.RecordedStep) {
+	for _, e := range r.eventsAfter() {
+		if e.Reason != "TriggeredScaleUp" {
+			continue
+		}
+		for _, m := range triggered.FindAllStringSubmatch(e.Message, -1) {
+			i := slices.IndexFunc(steps, func(s scalehist.RecordedStep) bool {
+				return s.NodeGroup == m[1] && s.From == atoi(m[2]) && s.To == atoi(m[3])
+			})
+			if i < 0 {
+				continue
+			}
+			if pod := e.Regarding.Namespace + "/" + e.Regarding.Name; !slices.Contains(steps[i].Pods, pod) {
+				steps[i].Pods = append(steps[i].Pods, pod)
+			}
+		}
+	}
+	for i := range steps {
+		slices.Sort(steps[i].Pods)
+	}
+}
+
+// pendingAtEnd counts the pods without a node at the end of the window.
+func (r *recorded) pendingAtEnd() int {
+	alive := map[types.UID]*corev1.Pod{}
+	for _, p := range r.initial.Objects.Pods {
+		alive[p.UID] = p
+	}
+	for _, ch := range r.changes {
+		if p, ok := ch.Object.(*corev1.Pod); ok {
+			alive[p.UID] = p
+			if ch.Op == scalehist.OpDelete {
+				delete(alive, p.UID)
+			}
+		}
+	}
+	n := 0
+	for _, p := range alive {
+		if p.Spec.NodeName == "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			n++
+		}
+	}
+	return n
+}
+
+// atoi reads digits a regular expression has matched.
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,190 @@
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/scalehist/scalehist"
+
+// layers lists the families of packages: imports point down the list, never up. A package belongs to the longest
+// prefix. Packages of one family may import each other unless a rule below says no.
+var layers = []string{
+	"scenarios",
+	"cmd",
+	"fixtures",
+	"engines", // puts autoscalers behind the harness's interface
+	"harness",
+	"virtualca",
+	"recommender",
+	"recorder",
+	".", // the domain: package scalehist
+	"api",
+	"internal",
+}
+
+// rule forbids a package (and, with /..., all below it) some packages, directly or through others.
+type rule struct {
+	from   string
+	forbid []string
+	why    string
+}
+
+var rules = []rule{
+	{"harness/...", []string{"virtualca", "recommender/...", "engines", "cmd/..."},
+		"the harness judges any autoscaler; it meets them in engines"},
+	{"harness/kvcl/...", []string{"harness", "harness/report/...", "harness/expect/...", "recorder/...", "virtualca", "virtualca/externalgrpc/..."},
+		"the virtual cluster knows nothing of histories, reports and autoscalers"},
+	{"harness/report/...", []string{"harness", "harness/kvcl/...", "harness/expect/...", "recorder/..."},
+		"a report is judged and printed without the cluster at hand"},
+	{"harness/expect/...", []string{"harness/kvcl/...", "recorder/..."},
+		"matchers judge saved reports and never touch a cluster"},
+	{"virtualca/cloudprovider/...", []string{"virtualca", "harness/...", "recommender/...", "recorder/..."},
+		"the cloud provider is a leaf that any autoscaler and the replay loop share"},
+	{"virtualca/...", []string{"harness/...", "recommender/...", "recorder/..."},
+		"the virtual cluster autoscaler decides on a bare snapshot too"},
+	{"recommender/...", []string{"virtualca", "harness/..."},
+		"autoscalers do not know each other"},
+	{"recorder/history/...", []string{"recorder", "recorder/sources/...", "recorder/web/...", "k8s.io/client-go/kubernetes"},
+		"the store has no cluster to talk to"},
+	{"recorder/sources/...", []string{"recorder", "recorder/web/...", "recorder/history/..."},
+		"a node-group source turns nodes into node groups and stores nothing"},
+	{".", []string{"modernc.org/sqlite", "k8s.io/client-go/kubernetes", "k8s.io/kubernetes/..."},
+		"the domain does no I/O"},
+	{"api/...", []string{"k8s.io/client-go/...", "k8s.io/kubernetes/..."},
+		"the API types are for everybody"},
+}
+
+type goPackage struct {
+	ImportPath string
+	Name       string
+	Imports    []string
+	Deps       []string
+}
+
+// TestImportsPointDown holds the package list of the design.
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range listPackages(t) {
+		from, ok := relative(p.ImportPath)
+		if !ok || p.Name == "main" && strings.HasPrefix(from, "internal/") {
+			continue // build helpers are programs, nobody imports them
+		}
+		own, known := layer(from)
+		if !known {
+			t.Errorf("%s has no place in the package list: add its family to layers", from)
+			continue
+		}
+		for _, dep := range p.Deps {
+			to, inModule := relative(dep)
+			if inModule {
+				if below, _ := layer(to); below < own {
+					t.Errorf("%s must not depend on %s: imports point down the list (%s)", from, to, strings.Join(layers, " > "))
+				}
+			} else {
+				to = dep
+			}
+			for _, r := range rules {
+				if !matches(r.from, from) || !slices.ContainsFunc(r.forbid, func(f string) bool { return matches(f, to) }) {
+					continue
+				}
+				t.Errorf("%s must not depend on %s: %s", from, to, r.why)
+			}
+		}
+	}
+}
+
+// owned lists libraries that only some packages import directly.
+var owned = []struct {
+	library string
+	owners  []string
+	why     string
+}{
+	{"github.com/onsi/...", []string{"harness/expect", "scenarios/..."}, "assertions live in harness/expect, so that others can build on the rest"},
+	{"modernc.org/sqlite", []string{"recorder/history"}, "one package knows SQL"},
+	{"database/sql", []string{"recorder/history"}, "one package knows SQL"},
+	{"github.com/spf13/cobra", []string{"cmd/..."}, "flags and wiring live in cmd"},
+}
+
+// TestLibrariesHaveOwners keeps a library behind the package that wraps it.
+func TestLibrariesHaveOwners(t *testing.T) {
+	for _, p := range listPackages(t) {
+		from, _ := relative(p.ImportPath)
+		if from == "internal/deps" {
+			continue // pins versions, imported by nobody
+		}
+		for _, dep := range p.Imports {
+			for _, o := range owned {
+				if matches(o.library, dep) && !slices.ContainsFunc(o.owners, func(owner string) bool { return matches(owner, from) }) {
+					t.Errorf("%s must not import %s: %s", from, dep, o.why)
+				}
+			}
+		}
+	}
+}
+
+// TestDomainIsBare: package scalehist knows the API types and nothing else of the module.
+func TestDomainIsBare(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if p.ImportPath != module {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if to, ok := relative(dep); ok && to != "api/v1alpha1" {
+				t.Errorf("package scalehist must not depend on %s: the domain imports api/v1alpha1 only", to)
+			}
+		}
+	}
+}
+
+// relative turns an import path of the module into a path in the tree; "." is the root.
+func relative(importPath string) (string, bool) {
+	if importPath == module {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+func layer(pkg string) (int, bool) {
+	first, _, _ := strings.Cut(pkg, "/")
+	i := slices.Index(layers, first)
+	return i, i >= 0
+}
+
+func matches(pattern, pkg string) bool {
+	if prefix, all := strings.CutSuffix(pattern, "/..."); all {
+		return pkg == prefix || strings.HasPrefix(pkg, prefix+"/")
+	}
+	return pkg == pattern
+}
+
+// listPackages asks the go command for the module's packages and what they depend on, tests left out.
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Imports,Deps", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+		}
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []goPackage
+	decoder := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		packages = append(packages, p)
+	}
+}

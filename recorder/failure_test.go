@@ -1,0 +1,254 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+// cable is a TCP connection to the API server that can be cut.
+type cable struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func newCable(t *testing.T, to string) *cable {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{Listener: l}
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = near.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.conns = append(c.conns, near, far)
+			c.mu.Unlock()
+			go func() { _, _ = io.Copy(far, near); _ = far.Close() }()
+			go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); c.cut() })
+	return c
+}
+
+// cut ends all connections; new ones work.
+func (c *cable) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+	c.conns = nil
+}
+
+// TestWatchDropped cuts all watches while pods come and go: nothing is lost, and nothing is called a gap.
+func TestWatchDropped(t *testing.T) {
+	c, ns := client(t)
+	host, err := url.Parse(cluster.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := host.Host
+	if address == "" {
+		address = cluster.Host
+	}
+	line := newCable(t, address)
+	cfg := rest.CopyConfig(cluster)
+	cfg.Host = "https://" + line.Addr().String()
+	path := filepath.Join(t.TempDir(), "h.db")
+	rec := record(t, cfg, Options{Path: path})
+	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "before"), metav1.CreateOptions{}))
+	rec.flush()
+	start := rec.now()
+	line.cut()
+	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "during"), metav1.CreateOptions{}))
+	if err := c.CoreV1().Pods(ns).Delete(t.Context(), "before", metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+		t.Fatal(err)
+	}
+	rec.flush()
+	at := rec.now()
+	rec.end()
+	db := open(t, path)
+	if diff := cmp.Diff([]string{"during"}, podNames(snapshotAt(t, db, at), ns)); diff != "" {
+		t.Errorf("pods after the cut (-want +got):\n%s", diff)
+	}
+	gaps, err := db.Gaps(t.Context(), start, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(gaps) > 0 {
+		t.Errorf("gaps %+v, want none: the watches resumed", gaps)
+	}
+}
+
+// TestNewListAfterExpiredWatch: a watch that cannot resume lists again. What is not listed any more was deleted, and
+// what came and went may be missing.
+func TestNewListAfterExpiredWatch(t *testing.T) {
+	c, ns := client(t)
+	path := filepath.Join(t.TempDir(), "h.db")
+	rec := record(t, cluster, Options{Path: path})
+	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "old"), metav1.CreateOptions{}))
+	rec.flush()
+	start := rec.now()
+	fresh := pod(ns, "new")
+	fresh.UID, fresh.ResourceVersion = "fresh", "999999"
+	for _, w := range rec.watches {
+		if w.kind == "Pod" { // as the reflector does after "410 Gone"
+			if err := w.Replace([]any{fresh}, "999999"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := rec.commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	at := rec.now()
+	rec.end()
+	db := open(t, path)
+	if diff := cmp.Diff([]string{"new"}, podNames(snapshotAt(t, db, at), ns)); diff != "" {
+		t.Errorf("pods after the new list (-want +got):\n%s", diff)
+	}
+	gaps, err := db.Gaps(t.Context(), start, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(gaps) != 1 || len(gaps[0].Kinds) != 1 || gaps[0].Kinds[0] != "Pod" {
+		t.Errorf("gaps %+v, want one of Pod", gaps)
+	}
+}
+
+// reader may list the given resources and nothing else.
+func reader(t *testing.T, user string, resources ...string) *rest.Config {
+	t.Helper()
+	c, _ := client(t)
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"*"}, Resources: resources, Verbs: []string{"list", "watch"}}}}
+	must[*rbacv1.ClusterRole](t)(c.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}))
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: []rbacv1.Subject{{Kind: "User", Name: user, APIGroup: rbacv1.GroupName}},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user}}
+	must[*rbacv1.ClusterRoleBinding](t)(c.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}))
+	t.Cleanup(func() {
+		ctx := context.Background()
+		if err := c.RbacV1().ClusterRoles().Delete(ctx, user, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+		if err := c.RbacV1().ClusterRoleBindings().Delete(ctx, user, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	cfg := rest.CopyConfig(cluster)
+	cfg.Impersonate.UserName = user
+	return cfg
+}
+
+// TestForbiddenKindIsAGap: what the account may not list is a gap of that kind, not an error.
+func TestForbiddenKindIsAGap(t *testing.T) {
+	cfg := reader(t, "only-pods-and-nodes", "pods", "nodes")
+	path := filepath.Join(t.TempDir(), "h.db")
+	rec := record(t, cfg, Options{Path: path, Kinds: []string{"Job"}})
+	begun := rec.now()
+	rec.flush()
+	rec.end()
+	db := open(t, path)
+	gaps, err := db.Gaps(t.Context(), begun.Add(-time.Minute), begun.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []history.Gap{{Kinds: []string{"Job"}, Why: "not allowed to list batch/v1, Resource=jobs"}}
+	for i := range gaps {
+		gaps[i].From, gaps[i].To = time.Time{}, time.Time{}
+	}
+	if diff := cmp.Diff(want, gaps); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
+	}
+	recordings, err := db.Recordings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Node", "Pod", "NodeGroup"}, recordings[0].Kinds); diff != "" {
+		t.Errorf("kinds of the recording (-want +got):\n%s", diff)
+	}
+}
+
+// TestForbiddenPods: without pods there is nothing to record.
+func TestForbiddenPods(t *testing.T) {
+	cfg := reader(t, "only-nodes", "nodes")
+	r, err := New(cfg, Options{Path: filepath.Join(t.TempDir(), "h.db"), Kinds: []string{"Node"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "use an account that may list and watch pods") {
+		t.Errorf("error %v, want one that says what to do", err)
+	}
+}
+
+// TestNoServer: an API server that does not answer is one clear error, and no file is made.
+func TestNoServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.db")
+	r, err := New(&rest.Config{Host: "127.0.0.1:1"}, Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "recorder: list") {
+		t.Errorf("error %v, want one about the first list", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the history: %v, want none", err)
+	}
+	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "called before") {
+		t.Errorf("second Run: %v, want an error", err)
+	}
+}
+
+// TestTrouble: what cannot be watched shows, until it can.
+func TestTrouble(t *testing.T) {
+	r, err := New(&rest.Config{Host: "127.0.0.1:1"}, Options{Path: "unused.db"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lw := cache.ToListerWatcherWithContext(r.listWatch(newWatched(r, targets[0])))
+	if _, err := lw.ListWithContext(t.Context(), metav1.ListOptions{}); err == nil {
+		t.Fatal("a list without a server: no error")
+	}
+	if got, want := r.Stats().Trouble, "Namespace cannot be watched: "; !strings.HasPrefix(got, want) {
+		t.Errorf("trouble %q, want it to begin with %q", got, want)
+	}
+	r.trouble.note(t.Context(), "Pod", errors.New("refused"))
+	if got, want := r.Stats().Trouble, "2 kinds cannot be watched, Namespace among them: "; !strings.HasPrefix(got, want) {
+		t.Errorf("trouble %q, want it to begin with %q", got, want)
+	}
+	r.trouble.note(t.Context(), "Pod", nil)
+	r.trouble.note(t.Context(), "Namespace", nil)
+	if got := r.Stats().Trouble; got != "" {
+		t.Errorf("trouble %q after all went well, want none", got)
+	}
+}

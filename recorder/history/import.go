@@ -1,0 +1,274 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
+)
+
+// ImportOptions say how a log becomes a history.
+type ImportOptions struct {
+	// Name is the log's, for messages and the history's meta.
+	Name string
+	// Cluster names the cluster the log is of, if known.
+	Cluster string
+	// Force replaces an existing file.
+	Force bool
+	// Progress is called now and then with the lines read.
+	Progress func(lines int64)
+}
+
+// ImportReport says what an import did.
+type ImportReport struct {
+	Lines    int64       `json:"lines"`
+	From     time.Time   `json:"from"`
+	To       time.Time   `json:"to"`
+	Counts   WriteCounts `json:"counts"`
+	Warnings []string    `json:"warnings,omitempty"`
+}
+
+// importBatch is how many lines go into one transaction.
+const importBatch = 2000
+
+// Import reads an object log into a new history at dst. The file appears complete or not at all: an error or a
+// cancelled context leaves nothing. An existing dst is an ExistsError, unless forced.
+func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (report ImportReport, err error) {
+	if _, err := os.Lstat(dst); err == nil && !o.Force {
+		return report, &ExistsError{Path: dst}
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*.importing")
+	if err != nil {
+		return report, fmt.Errorf("import to %s: %w", dst, err)
+	}
+	defer func() { err = errors.Join(err, removeHistory(tmp.Name())) }()
+	if err := errors.Join(tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return report, fmt.Errorf("import to %s: %w", dst, err)
+	}
+	in, err := objectlog.NewReader(r, o.Name)
+	if err != nil {
+		return report, err
+	}
+	w, err := Create(ctx, tmp.Name(), Options{Cluster: o.Cluster, Source: "import of " + filepath.Base(o.Name), unsynced: true})
+	if err != nil {
+		return report, fmt.Errorf("import to %s: %w", dst, err)
+	}
+	i := importer{in: in, w: w, progress: o.Progress}
+	if err = i.run(ctx); err == nil {
+		err = w.compact(ctx)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return report, err
+	}
+	if err := publish(tmp.Name(), dst, o.Force); err != nil {
+		return report, err
+	}
+	return ImportReport{Lines: in.Lines(), From: i.first, To: i.last, Counts: w.Counts(), Warnings: i.warnings()}, nil
+}
+
+type importer struct {
+	in          *objectlog.Reader
+	w           *Writer
+	progress    func(int64)
+	entries     []Entry
+	usages      []Usage
+	samples     []Sample
+	recordings  []Recording
+	gaps        []Gap
+	first, last time.Time
+}
+
+func (i *importer) run(ctx context.Context) error {
+	for {
+		l, err := i.in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if i.first.IsZero() {
+			i.first = l.At
+		}
+		i.last = l.At
+		i.take(l)
+		if len(i.entries)+len(i.usages)+len(i.samples) >= importBatch {
+			if err := i.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if i.first.IsZero() {
+		return fmt.Errorf("import: the object log has no objects in its %d lines", i.in.Lines())
+	}
+	if err := i.flush(ctx); err != nil {
+		return err
+	}
+	if len(i.recordings) == 0 { // the log does not say: it was watched from its first line to its last
+		i.recordings = []Recording{{From: i.first, To: i.last}}
+	}
+	for _, r := range i.recordings {
+		if err := i.w.insertRecording(ctx, r); err != nil {
+			return fmt.Errorf("import: recording: %w", err)
+		}
+	}
+	for _, g := range i.gaps {
+		if err := i.w.Gap(ctx, g); err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+	}
+	return nil
+}
+
+func (i *importer) take(l objectlog.Line) {
+	switch o := l.Object.(type) {
+	case *objectlog.Recording:
+		r := Recording{From: l.At, To: o.Spec.To.UTC(), Kinds: o.Spec.Kinds}
+		if o.Spec.To.IsZero() {
+			r.To = time.Time{}
+		}
+		i.recordings = append(i.recordings, r)
+	case *objectlog.Gap:
+		i.gaps = append(i.gaps, Gap{From: l.At, To: o.Spec.To.UTC(), Kinds: o.Spec.Kinds, Why: o.Spec.Why})
+	case *objectlog.Usage:
+		i.usages = append(i.usages, Usage{At: l.At, Pod: types.NamespacedName{Namespace: o.Namespace, Name: o.Name},
+			Container: o.Spec.Container, CPUMilli: o.Spec.CPUMilli, MemoryBytes: o.Spec.MemoryBytes})
+	case *objectlog.Sample:
+		i.samples = append(i.samples, Sample{Series: o.Name, Labels: o.Spec.Labels, At: l.At, Value: o.Spec.Value})
+	default:
+		i.entries = append(i.entries, Entry{ObservedAt: l.At, Change: scalehist.Change{At: l.ObjectAt, Op: l.Op, Object: l.Object}})
+	}
+}
+
+func (i *importer) flush(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	if err := i.w.Write(ctx, i.entries); err != nil {
+		return err
+	}
+	if len(i.usages) > 0 {
+		if err := i.w.Usage(ctx, i.usages); err != nil {
+			return err
+		}
+	}
+	if len(i.samples) > 0 {
+		if err := i.w.Sample(ctx, i.samples); err != nil {
+			return err
+		}
+	}
+	i.entries, i.usages, i.samples = i.entries[:0], i.usages[:0], i.samples[:0]
+	if i.progress != nil {
+		i.progress(i.in.Lines())
+	}
+	return nil
+}
+
+func (i *importer) warnings() []string {
+	out := i.in.Warnings()
+	c := i.w.Counts()
+	for _, w := range []struct {
+		n    int64
+		text string
+	}{
+		{c.Replaced, "%d objects were replaced under the same name without a delete: their deletion was not seen"},
+		{c.UnknownUpdates, "%d updates of unknown objects were taken as adds"},
+		{c.UnknownDeletes, "%d deletes of unknown objects were ignored"},
+	} {
+		if w.n > 0 {
+			out = append(out, fmt.Sprintf(w.text, w.n))
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(c.Left)) {
+		out = append(out, fmt.Sprintf("left out %d changes of kind %s: not part of a history", c.Left[kind], kind))
+	}
+	return out
+}
+
+// publish syncs the finished file and gives it its name.
+func publish(tmp, dst string, force bool) error {
+	f, err := os.Open(tmp)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("import: sync %s: %w", tmp, err)
+	}
+	if !force {
+		err := os.Link(tmp, dst) // unlike a rename, this never replaces a file that came meanwhile
+		if errors.Is(err, os.ErrExist) {
+			return &ExistsError{Path: dst}
+		}
+		if err == nil {
+			return nil
+		}
+		if _, err := os.Lstat(dst); err == nil { // no hard links on this file system
+			return &ExistsError{Path: dst}
+		}
+	}
+	lock, err := lockForWriting(dst)
+	if err != nil {
+		return err
+	}
+	// A log of the old file would be taken for one of the new.
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		if e := os.Remove(dst + suffix); !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	if err == nil {
+		err = os.Rename(tmp, dst)
+	}
+	return errors.Join(err, lock.release())
+}
+
+// removeHistory removes a history and everything SQLite and the writer lay beside it.
+func removeHistory(path string) error {
+	var errs []error
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Cut copies the window [from, to] of src into a new history at dst: the objects at from, and what happened until to.
+func Cut(ctx context.Context, src, dst string, from, to time.Time) (err error) {
+	db, err := Open(ctx, src)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	meta, err := db.Meta(ctx)
+	if err != nil {
+		return err
+	}
+	r, w := io.Pipe()
+	exported := make(chan error, 1)
+	go func() {
+		err := db.Export(ctx, w, from, to, ExportOptions{})
+		exported <- errors.Join(err, w.CloseWithError(err))
+	}()
+	_, err = Import(ctx, r, dst, ImportOptions{Name: src, Cluster: meta["cluster"]})
+	stop := r.CloseWithError(errStopped)
+	if e := <-exported; e != nil && !errors.Is(e, errStopped) && err == nil {
+		err = e
+	}
+	if err = errors.Join(err, stop); err != nil {
+		return fmt.Errorf("cut %s: %w", src, err)
+	}
+	return nil
+}
+
+var errStopped = errors.New("import ended")

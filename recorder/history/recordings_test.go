@@ -1,0 +1,158 @@
+package history_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
+)
+
+// recordings lists the shared object logs, or skips the test.
+func recordings(t *testing.T) []string {
+	t.Helper()
+	dir := filepath.Join("..", "..", "..", "shared", "recordings")
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		t.Skip("../shared/recordings is absent: nothing to import")
+	}
+	var out []string
+	for _, pattern := range []string{"*.jsonl", "*.jsonl.gz"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, files...)
+	}
+	return out
+}
+
+func importFile(t *testing.T, path string) *history.DB {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return importLog(t, f, path)
+}
+
+func importLog(t *testing.T, r io.Reader, name string) *history.DB {
+	t.Helper()
+	dst := filepath.Join(t.TempDir(), "h.db")
+	report, err := history.Import(t.Context(), r, dst, history.ImportOptions{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Warnings) > 0 {
+		t.Errorf("import of %s warns: %q", name, report.Warnings)
+	}
+	return open(t, dst)
+}
+
+func open(t *testing.T, path string) *history.DB {
+	t.Helper()
+	db, err := history.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// logLine is a line of the original log, untyped.
+type logLine struct {
+	At     time.Time       `json:"at"`
+	Op     scalehist.Op    `json:"op"`
+	Object json.RawMessage `json:"object"`
+}
+
+// TestRecordingsImportWithoutLoss replays each shared log into a plain map, line by line, and compares what lives at
+// the end of each instant with SnapshotAt: no object, node name, phase or target size is lost on the way.
+func TestRecordingsImportWithoutLoss(t *testing.T) {
+	for _, path := range recordings(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			db := importFile(t, path)
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			r, err := objectlog.NewReader(f, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			model := newModel()
+			events, occurrences := map[string]bool{}, 0
+			var pending []objectlog.Line
+			check := func() {
+				if len(pending) == 0 {
+					return
+				}
+				at := pending[0].At
+				for _, l := range pending {
+					if l.Object.GetObjectKind().GroupVersionKind().Kind == "Event" {
+						events[l.Object.GetNamespace()+"/"+l.Object.GetName()] = true
+						occurrences++
+						continue
+					}
+					model.apply(l.Op, l.Object)
+				}
+				pending = nil
+				s, err := db.SnapshotAt(t.Context(), at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(model.facts(), factsOf(s)); diff != "" {
+					t.Fatalf("at %s (-log +history):\n%s", at, diff)
+				}
+			}
+			for {
+				l, err := r.Read()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(pending) > 0 && !l.At.Equal(pending[0].At) {
+					check()
+				}
+				pending = append(pending, l)
+			}
+			check()
+			got, err := db.Events(t.Context(), history.EventFilter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != len(events) {
+				t.Errorf("events: got %d, want %d", len(got), len(events))
+			}
+			var out bytes.Buffer
+			if err := db.Export(t.Context(), &out, time.Time{}, time.Time{}, history.ExportOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			again := importLog(t, bytes.NewReader(out.Bytes()), "export")
+			wantHash, err := db.Hash(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if gotHash, err := again.Hash(t.Context()); err != nil || gotHash != wantHash {
+				t.Errorf("round trip: hash %s, want %s (%v)", gotHash, wantHash, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,153 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist"
+)
+
+// settingsKinds are the objects that settings are read from.
+const settingsWhere = ` AND o.kind <> 'Pod' AND o.kind IN ('Deployment', 'ConfigMap')`
+
+// SettingsAt are the cluster-autoscaler's settings in force at t; without flags when no autoscaler was recorded then.
+func (db *DB) SettingsAt(ctx context.Context, t time.Time) (scalehist.CASettings, error) {
+	objects := &scalehist.Objects{}
+	err := db.read(ctx, "settings at "+t.UTC().Format(time.RFC3339Nano), func(q queryer) error {
+		return objectsAt(ctx, q, newLoader(q), t, settingsWhere, func(o scalehist.Object, _ *versionRow) error {
+			addTo(objects, nil, o)
+			return nil
+		})
+	})
+	if err != nil {
+		return scalehist.CASettings{}, err
+	}
+	return settingsOf(objects), nil
+}
+
+// SettingsChanges are the changes of the settings with from < At <= to, in time order.
+func (db *DB) SettingsChanges(ctx context.Context, from, to time.Time) ([]scalehist.SettingsChange, error) {
+	var out []scalehist.SettingsChange
+	err := db.read(ctx, "settings changes", func(q queryer) error {
+		after, end, err := window(from, to)
+		if err != nil {
+			return err
+		}
+		moments, err := changeTimes(ctx, q, after.at, end)
+		if err != nil {
+			return err
+		}
+		l := newLoader(q)
+		at := func(t time.Time) (scalehist.CASettings, error) {
+			objects := &scalehist.Objects{}
+			err := objectsAt(ctx, q, l, t, settingsWhere, func(o scalehist.Object, _ *versionRow) error {
+				addTo(objects, nil, o)
+				return nil
+			})
+			return settingsOf(objects), err
+		}
+		var last scalehist.CASettings
+		if !from.IsZero() {
+			if last, err = at(from); err != nil {
+				return err
+			}
+		}
+		for _, m := range moments {
+			now, err := at(m)
+			if err != nil {
+				return err
+			}
+			if !now.Equal(last) {
+				out = append(out, scalehist.SettingsChange{At: m, Settings: now})
+				last = now
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// changeTimes are the instants at which an autoscaler's Deployment or ConfigMap came, changed or went. Only content
+// matters: a Deployment's replicas are no settings.
+func changeTimes(ctx context.Context, q queryer, after, end int64) ([]time.Time, error) {
+	rows, err := q.QueryContext(ctx, `SELECT v.valid_from FROM object o JOIN version v ON v.object_id = o.id AND v.few = 1
+		WHERE o.kind <> 'Pod' AND o.kind IN ('Deployment', 'ConfigMap') AND v.valid_from > ?1 AND v.valid_from <= ?2
+		UNION SELECT deleted_seen FROM object
+		WHERE kind <> 'Pod' AND kind IN ('Deployment', 'ConfigMap') AND deleted_seen > ?1 AND deleted_seen <= ?2 ORDER BY 1`, after, end)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []time.Time
+	for rows.Next() {
+		var ns int64
+		if err := rows.Scan(&ns); err != nil {
+			return nil, err
+		}
+		out = append(out, fromNS(ns))
+	}
+	return out, rows.Err()
+}
+
+// settingsOf reads the settings off the autoscaler's Deployment and the priority ConfigMap beside it.
+// With several autoscalers the one created first counts.
+func settingsOf(o *scalehist.Objects) scalehist.CASettings {
+	var s scalehist.CASettings
+	namespace := ""
+	for _, d := range o.Deployments {
+		if flags, ok := autoscalerFlags(d); ok {
+			s.Flags, namespace = flags, d.Namespace
+			break
+		}
+	}
+	for _, c := range o.ConfigMaps {
+		if c.Name == priorityConfigMap && (namespace == "" || c.Namespace == namespace || s.Priorities == "") {
+			s.Priorities = c.Data["priorities"]
+			if c.Namespace == namespace {
+				break
+			}
+		}
+	}
+	return s
+}
+
+// autoscalerFlags are the flags in a Deployment's autoscaler container, one string each.
+func autoscalerFlags(d *appsv1.Deployment) ([]string, bool) {
+	i := slices.IndexFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return isAutoscaler(d, &c) })
+	if i < 0 {
+		return nil, false
+	}
+	c := d.Spec.Template.Spec.Containers[i]
+	words := slices.Concat(c.Command, c.Args)
+	if n := len(words); n > 0 && len(c.Command) >= 1 && isShell(c.Command[0]) {
+		words = strings.Fields(strings.Trim(words[n-1], "'\"")) // sh -c "./cluster-autoscaler --v=4"
+	}
+	var flags []string
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if !strings.HasPrefix(w, "-") {
+			continue // the program, "exec"
+		}
+		if !strings.Contains(w, "=") && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+			w = fmt.Sprintf("%s=%s", w, words[i+1]) // "--expander", "least-waste"
+			i++
+		}
+		flags = append(flags, w)
+	}
+	return flags, true
+}
+
+func isShell(command string) bool {
+	switch path.Base(command) {
+	case "sh", "bash", "ash", "dash":
+		return true
+	}
+	return false
+}

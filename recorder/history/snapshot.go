@@ -1,0 +1,82 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
+)
+
+// SnapshotAt is the cluster as it was seen at t: every object whose version holds at t, decoded, the node groups and
+// the autoscaler's settings of that instant. Nothing recorded later is in it. Before the first recording it is empty.
+func (db *DB) SnapshotAt(ctx context.Context, t time.Time) (*scalehist.ClusterSnapshot, error) {
+	objects := &scalehist.Objects{}
+	var groups []*v1alpha1.NodeGroup
+	err := db.read(ctx, "snapshot at "+t.UTC().Format(time.RFC3339Nano), func(q queryer) error {
+		return objectsAt(ctx, q, newLoader(q), t, "", func(o scalehist.Object, _ *versionRow) error {
+			addTo(objects, &groups, o)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := scalehist.NewSnapshot(t.UTC(), objects, nodeGroups(groups), settingsOf(objects))
+	s.WorkerPools, s.MachineDeployments = providerObjects(groups)
+	return &s, nil
+}
+
+// nodeGroups turns the recorded objects into the domain's, in name order.
+func nodeGroups(groups []*v1alpha1.NodeGroup) []scalehist.NodeGroup {
+	out := make([]scalehist.NodeGroup, 0, len(groups))
+	for _, g := range groups {
+		out = append(out, NodeGroup(g))
+	}
+	slices.SortStableFunc(out, func(a, b scalehist.NodeGroup) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// NodeGroup turns the recorded object into the domain's. The template becomes a Node without a name.
+func NodeGroup(g *v1alpha1.NodeGroup) scalehist.NodeGroup {
+	out := scalehist.NodeGroup{Name: g.Name, MinSize: int(g.Spec.MinSize), MaxSize: int(g.Spec.MaxSize),
+		TargetSize: int(g.Spec.TargetSize), Zone: g.Spec.Zone, MachineType: g.Spec.MachineType}
+	if t := g.Spec.Template.DeepCopy(); t != nil {
+		out.Template = &corev1.Node{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}
+	}
+	return out
+}
+
+// providerObjects reads the pools and machine deployments that a node-group source noted on the groups.
+func providerObjects(groups []*v1alpha1.NodeGroup) ([]scalehist.WorkerPool, []scalehist.MachineDeployment) {
+	pools := map[string][]string{}
+	var deployments []scalehist.MachineDeployment
+	for _, g := range groups {
+		if pool := g.Annotations[v1alpha1.WorkerPoolAnnotation]; pool != "" {
+			pools[pool] = append(pools[pool], g.Name)
+		}
+		if id := g.Annotations[v1alpha1.MachineDeploymentAnnotation]; id != "" {
+			namespace, name, found := strings.Cut(id, "/")
+			if !found {
+				namespace, name = "", id
+			}
+			deployments = append(deployments, scalehist.MachineDeployment{Name: name, Namespace: namespace, NodeGroup: g.Name,
+				Replicas: int(g.Spec.TargetSize), MachineType: g.Spec.MachineType})
+		}
+	}
+	var out []scalehist.WorkerPool
+	for _, name := range slices.Sorted(maps.Keys(pools)) {
+		slices.Sort(pools[name])
+		out = append(out, scalehist.WorkerPool{Name: name, NodeGroups: pools[name]})
+	}
+	slices.SortFunc(deployments, func(a, b scalehist.MachineDeployment) int {
+		return strings.Compare(fmt.Sprint(a.Namespace, "/", a.Name), fmt.Sprint(b.Namespace, "/", b.Name))
+	})
+	return out, deployments
+}

@@ -1,0 +1,179 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+// Meta are the facts about the file itself: "cluster", "source".
+func (db *DB) Meta(ctx context.Context) (map[string]string, error) {
+	out := map[string]string{}
+	err := db.read(ctx, "meta", func(q queryer) error {
+		rows, err := q.QueryContext(ctx, `SELECT key, value FROM meta`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var k, v string
+			if err := rows.Scan(&k, &v); err != nil {
+				return err
+			}
+			out[k] = v
+		}
+		return rows.Err()
+	})
+	return out, err
+}
+
+// Recordings are the stretches in which a recorder watched, in time order.
+func (db *DB) Recordings(ctx context.Context) ([]Recording, error) {
+	var out []Recording
+	err := db.read(ctx, "recordings", func(q queryer) error {
+		rows, err := readRecordings(ctx, q)
+		for _, r := range rows {
+			out = append(out, r.Recording)
+		}
+		return err
+	})
+	return out, err
+}
+
+// recordingRow is a recording and where it ends for all that is known: at its last sign of life while it is open.
+type recordingRow struct {
+	Recording
+	end time.Time
+}
+
+func readRecordings(ctx context.Context, q queryer) ([]recordingRow, error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, from_ns, coalesce(to_ns, 0), coalesce(to_ns, alive_ns), kinds FROM recording ORDER BY from_ns, id`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []recordingRow
+	for rows.Next() {
+		var r recordingRow
+		var from, to, end int64
+		var kinds string
+		if err := rows.Scan(&r.ID, &from, &to, &end, &kinds); err != nil {
+			return nil, err
+		}
+		r.From, r.end = fromNS(from), fromNS(end)
+		if to != 0 {
+			r.To = fromNS(to)
+		}
+		if r.Kinds, err = kindsFrom(kinds); err != nil {
+			return nil, fmt.Errorf("recording %d: %w", r.ID, err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// Gaps are the gaps that overlap [from, to], in time order; zero bounds are open.
+func (db *DB) Gaps(ctx context.Context, from, to time.Time) ([]Gap, error) {
+	var out []Gap
+	err := db.read(ctx, "gaps", func(q queryer) (err error) {
+		out, err = readGaps(ctx, q, from, to)
+		return err
+	})
+	return out, err
+}
+
+func readGaps(ctx context.Context, q queryer, from, to time.Time) ([]Gap, error) {
+	after, end, err := window(from, to)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.QueryContext(ctx, `SELECT from_ns, to_ns, kinds, why FROM gap WHERE from_ns <= ? AND to_ns >= ? ORDER BY from_ns, to_ns, id`,
+		end, after.at)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []Gap
+	for rows.Next() {
+		var g Gap
+		var f, t int64
+		var kinds string
+		if err := rows.Scan(&f, &t, &kinds, &g.Why); err != nil {
+			return nil, err
+		}
+		g.From, g.To = fromNS(f), fromNS(t)
+		if g.Kinds, err = kindsFrom(kinds); err != nil {
+			return nil, fmt.Errorf("gap at %s: %w", g.From.Format(time.RFC3339), err)
+		}
+		out = append(out, g)
+	}
+	return out, rows.Err()
+}
+
+func kindsFrom(s string) ([]string, error) {
+	var out []string
+	if err := json.Unmarshal([]byte(s), &out); err != nil {
+		return nil, fmt.Errorf("kinds %q: %w", s, err)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// Stats counts what the history holds.
+func (db *DB) Stats(ctx context.Context) (Stats, error) {
+	var s Stats
+	err := db.read(ctx, "stats", func(q queryer) error {
+		rows, err := q.QueryContext(ctx, `SELECT o.kind, count(DISTINCT o.id), count(*), count(DISTINCT v.content_id)
+			FROM version v JOIN object o ON o.id = v.object_id GROUP BY o.kind ORDER BY o.kind`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var k KindStats
+			if err := rows.Scan(&k.Kind, &k.Objects, &k.Versions, &k.Contents); err != nil {
+				return err
+			}
+			s.Kinds = append(s.Kinds, k)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		reasons, err := q.QueryContext(ctx, `SELECT e.reason, count(*), sum((SELECT max(1, coalesce(max(count), 0), coalesce(max(series), 0))
+			FROM event_seen s WHERE s.event_id = e.id)) FROM event e GROUP BY e.reason ORDER BY e.reason`)
+		if err != nil {
+			return err
+		}
+		defer reasons.Close()
+		for reasons.Next() {
+			var r ReasonCount
+			if err := reasons.Scan(&r.Reason, &r.Events, &r.Occurrences); err != nil {
+				return err
+			}
+			s.Events = append(s.Events, r)
+		}
+		if err := reasons.Err(); err != nil {
+			return err
+		}
+		return q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM usage), (SELECT count(*) FROM sample)`).Scan(&s.Usages, &s.Samples)
+	})
+	if err != nil {
+		return s, err
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(db.path + suffix); err == nil {
+			s.FileBytes += info.Size()
+		}
+	}
+	return s, nil
+}
+
+func sortPlaced(p []placed) {
+	slices.SortStableFunc(p, func(a, b placed) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
+}

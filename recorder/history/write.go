@@ -1,0 +1,389 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+)
+
+// Write adds entries in one transaction: all of them or, on an error or a cancelled context, none.
+//
+// An add of a known object is an update (a relist). An update of an unknown one is an add. Another UID under a known
+// name ends the old object there: its deletion was missed. A delete of an unknown object is counted, no more.
+func (w *Writer) Write(ctx context.Context, entries []Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	before := w.Counts()
+	err := w.inTx(ctx, func(tx *sql.Tx) error {
+		t := txWriter{w: w, ctx: ctx, tx: tx}
+		for i := range entries {
+			if err := t.apply(&entries[i]); err != nil {
+				return err
+			}
+		}
+		if w.recording != 0 {
+			_, err := tx.ExecContext(ctx, `UPDATE recording SET alive_ns = max(alive_ns, ?) WHERE id = ?`, w.last, w.recording)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		w.counts = before
+		return fmt.Errorf("history %s: write: %w", w.path, err)
+	}
+	return nil
+}
+
+// Reconcile deletes the living objects of a kind that are not in present (a complete list at an instant): their
+// deletion happened while nobody watched. It returns how many there were.
+func (w *Writer) Reconcile(ctx context.Context, at time.Time, kind string, present []scalehist.Object) (int, error) {
+	uids := make(map[key]types.UID, len(present))
+	for _, o := range present {
+		uids[key{kind, o.GetNamespace(), o.GetName()}] = o.GetUID()
+	}
+	gone := 0
+	err := w.inTx(ctx, func(tx *sql.Tx) error {
+		t := txWriter{w: w, ctx: ctx, tx: tx}
+		ns, err := t.observe(at)
+		if err != nil {
+			return err
+		}
+		for _, k := range sortedKeys(w.live) {
+			if k.kind != kind {
+				continue
+			}
+			uid, ok := uids[k]
+			if ok && (uid == "" || uid == w.live[k].uid) {
+				continue
+			}
+			if err := t.end(k, ns, w.nextSeq(), time.Time{}); err != nil {
+				return err
+			}
+			gone++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("history %s: reconcile %s: %w", w.path, kind, err)
+	}
+	w.counts.Deleted += int64(gone)
+	return gone, nil
+}
+
+func sortedKeys(m map[key]*liveObject) []key {
+	return slices.SortedFunc(maps.Keys(m), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	})
+}
+
+func (w *Writer) nextSeq() int64 {
+	w.seq++
+	return w.seq
+}
+
+// txWriter writes within one transaction.
+type txWriter struct {
+	w   *Writer
+	ctx context.Context
+	tx  *sql.Tx
+}
+
+func (t *txWriter) exec(s *sql.Stmt, args ...any) (sql.Result, error) {
+	return t.tx.StmtContext(t.ctx, s).ExecContext(t.ctx, args...)
+}
+
+func (t *txWriter) row(s *sql.Stmt, args ...any) *sql.Row {
+	return t.tx.StmtContext(t.ctx, s).QueryRowContext(t.ctx, args...)
+}
+
+// observe turns an observed time into a column, never before what is written already.
+func (t *txWriter) observe(at time.Time) (int64, error) {
+	ns, err := instant(at)
+	if err != nil {
+		return 0, err
+	}
+	if ns < t.w.last {
+		t.w.counts.Clamped++
+		return t.w.last, nil
+	}
+	t.w.last = ns
+	return ns, nil
+}
+
+func (t *txWriter) apply(e *Entry) error {
+	w := t.w
+	if e.Change.Object == nil {
+		return fmt.Errorf("%s at %s without an object", e.Change.Op, e.ObservedAt.Format(time.RFC3339Nano))
+	}
+	observed, objectAt := e.ObservedAt, e.Change.At
+	if observed.IsZero() {
+		observed = objectAt
+	}
+	if objectAt.Equal(observed) {
+		objectAt = time.Time{}
+	}
+	switch o := e.Change.Object.(type) {
+	case *corev1.Event:
+		return t.event(observed, e.Change.Op, fromCore(o))
+	case *eventsv1.Event:
+		return t.event(observed, e.Change.Op, fromEvents(o))
+	}
+	enc, ok, err := encode(e.Change.Object)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		if w.counts.Left == nil {
+			w.counts.Left = map[string]int64{}
+		}
+		w.counts.Left[kindOf(e.Change.Object)]++
+		return nil
+	}
+	at, err := t.observe(observed)
+	if err != nil {
+		return fmt.Errorf("%s: %w", enc.key, err)
+	}
+	switch e.Change.Op {
+	case scalehist.OpAdd, scalehist.OpUpdate:
+		err = t.put(e.Change.Op, at, objectAt, &enc)
+	case scalehist.OpDelete:
+		err = t.remove(at, objectAt, &enc)
+	default:
+		return fmt.Errorf("%s: unknown operation %q: use add, update or delete", enc.key, e.Change.Op)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", enc.key, err)
+	}
+	return nil
+}
+
+// put adds or updates.
+func (t *txWriter) put(op scalehist.Op, at int64, objectAt time.Time, e *encoded) error {
+	w := t.w
+	cur := w.live[e.key]
+	if cur != nil && !cur.is(e.uid, op) {
+		if err := t.end(e.key, at, w.nextSeq(), time.Time{}); err != nil {
+			return err
+		}
+		w.counts.Replaced++
+		cur = nil
+	}
+	if cur == nil {
+		if op == scalehist.OpUpdate {
+			w.counts.UnknownUpdates++
+		}
+		if e.uid == "" || uidIsText(e.uid) {
+			w.lives[e.key]++
+		}
+		if e.uid == "" {
+			e.uid = types.UID(fmt.Sprintf("%s#%d", e.key, w.lives[e.key]))
+		}
+		seq := w.nextSeq()
+		res, err := t.exec(w.stmts.insertObject, e.key.kind, e.key.namespace, e.key.name, uidColumn(e.uid), toNS(e.created), at, seq)
+		if err != nil {
+			return err
+		}
+		id, err := res.LastInsertId()
+		if err != nil {
+			return err
+		}
+		cur = &liveObject{id: id, uid: e.uid, created: e.created}
+		if err := t.version(cur, at, objectAt, e, seq); err != nil {
+			return err
+		}
+		w.live[e.key] = cur
+		w.counts.Added++
+		return nil
+	}
+	changed, err := t.changes(cur, e, e.times(cur.created, true))
+	if err != nil {
+		return err
+	}
+	if !changed {
+		w.counts.Unchanged++
+		return nil
+	}
+	if _, err := t.exec(w.stmts.closeVersion, at, cur.from, cur.seq); err != nil {
+		return err
+	}
+	if err := t.version(cur, at, objectAt, e, w.nextSeq()); err != nil {
+		return err
+	}
+	w.counts.Updated++
+	return nil
+}
+
+// remove deletes. What the deletion shows beyond the last version (a phase, a condition) is kept as a version of no
+// length that shares the deletion's seq.
+func (t *txWriter) remove(at int64, objectAt time.Time, e *encoded) error {
+	w := t.w
+	cur := w.live[e.key]
+	if cur == nil || !cur.is(e.uid, scalehist.OpDelete) {
+		w.counts.UnknownDeletes++
+		return nil
+	}
+	seq := w.nextSeq()
+	if !e.bare {
+		changed, err := t.changes(cur, e, e.times(cur.created, true))
+		if err != nil {
+			return err
+		}
+		if changed { // a deletion timestamp alone is kept with the object
+			if changed, err = t.changes(cur, e, e.times(cur.created, false)); err != nil {
+				return err
+			}
+		}
+		if changed {
+			if _, err := t.exec(w.stmts.closeVersion, at, cur.from, cur.seq); err != nil {
+				return err
+			}
+			if err := t.version(cur, at, objectAt, e, seq); err != nil {
+				return err
+			}
+		}
+	}
+	deleted := objectAt
+	if deleted.IsZero() {
+		deleted = e.deleted
+	}
+	if err := t.end(e.key, at, seq, deleted); err != nil {
+		return err
+	}
+	w.counts.Deleted++
+	return nil
+}
+
+// end closes the life of a living object.
+func (t *txWriter) end(k key, at, seq int64, deleted time.Time) error {
+	w := t.w
+	cur := w.live[k]
+	if _, err := t.exec(w.stmts.closeVersion, at, cur.from, cur.seq); err != nil {
+		return err
+	}
+	if _, err := t.exec(w.stmts.deleteObject, toNS(deleted), at, seq, cur.from, cur.seq, cur.id); err != nil {
+		return err
+	}
+	delete(w.live, k)
+	return nil
+}
+
+// changes says whether e differs from the current version.
+func (t *txWriter) changes(cur *liveObject, e *encoded, times string) (bool, error) {
+	content, state, node, err := t.ids(e)
+	if err != nil {
+		return false, err
+	}
+	return content != cur.content || state != cur.state || node != cur.node || times != cur.times, nil
+}
+
+func (t *txWriter) version(cur *liveObject, at int64, objectAt time.Time, e *encoded, seq int64) error {
+	content, state, node, err := t.ids(e)
+	if err != nil {
+		return err
+	}
+	times := e.times(cur.created, true)
+	var few any
+	if e.key.kind != "Pod" {
+		few = 1
+	}
+	if _, err := t.exec(t.w.stmts.insertVersion, at, seq, nil, cur.id, content, orNull(state), orNull(node), textOrNull(times), toNS(objectAt), few); err != nil {
+		return err
+	}
+	cur.from, cur.seq, cur.content, cur.state, cur.node, cur.times = at, seq, content, state, node, times
+	return nil
+}
+
+// is says whether a change with this UID is about the object. A log may leave UIDs out of some lines.
+func (l *liveObject) is(uid types.UID, op scalehist.Op) bool {
+	if uid == "" || uid == l.uid {
+		return true
+	}
+	return op != scalehist.OpAdd && synthetic(l.uid)
+}
+
+// synthetic UIDs stand for those a log did not give: "kind/namespace/name#life".
+func synthetic(uid types.UID) bool { return strings.Contains(string(uid), "#") }
+
+func uidIsText(uid types.UID) bool {
+	_, text := uidColumn(uid).(string)
+	return text
+}
+
+func (t *txWriter) ids(e *encoded) (content, state, node int64, err error) {
+	if content, err = t.contentID(e.content); err != nil {
+		return 0, 0, 0, err
+	}
+	if e.state != nil {
+		if state, err = t.contentID(e.state); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	if e.node != "" {
+		node, err = t.wordID(e.node)
+	}
+	return content, state, node, err
+}
+
+func (t *txWriter) contentID(b []byte) (int64, error) {
+	w, hash := t.w, hashOf(b)
+	if id, ok := w.contents[hash]; ok {
+		return id, nil
+	}
+	if _, err := t.exec(w.stmts.insertContent, hash[:], string(b)); err != nil {
+		return 0, err
+	}
+	var id int64
+	if err := t.row(w.stmts.findContent, hash[:]).Scan(&id); err != nil {
+		return 0, err
+	}
+	if len(w.contents) >= maxCached {
+		clear(w.contents)
+	}
+	w.contents[hash] = id
+	return id, nil
+}
+
+func (t *txWriter) wordID(s string) (int64, error) {
+	w := t.w
+	if id, ok := w.words[s]; ok {
+		return id, nil
+	}
+	if _, err := t.exec(w.stmts.insertWord, s); err != nil {
+		return 0, err
+	}
+	var id int64
+	if err := t.row(w.stmts.findWord, s).Scan(&id); err != nil {
+		return 0, err
+	}
+	if len(w.words) >= maxCached {
+		clear(w.words)
+	}
+	w.words[s] = id
+	return id, nil
+}
+
+func orNull(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
+}
+
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

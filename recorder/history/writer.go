@@ -1,0 +1,300 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Writer adds to one history. It holds the only connection and an exclusive lock on the file. It is not safe for
+// concurrent use.
+//
+// Observed time never goes back in a history: an entry older than the last one takes its instant and is counted.
+type Writer struct {
+	path  string
+	db    *sql.DB
+	lock  *writerLock
+	stmts statements
+
+	recording int64 // open recording, 0 for none
+	seq       int64 // last used
+	last      int64 // observed time of the last entry, in nanoseconds
+	live      map[key]*liveObject
+	lives     map[key]int // lives of objects that came without UID
+	contents  map[[16]byte]int64
+	words     map[string]int64
+	counts    WriteCounts
+}
+
+// liveObject is the current version of an object that is not deleted.
+type liveObject struct {
+	id      int64
+	uid     types.UID
+	created time.Time
+	from    int64
+	seq     int64
+	content int64
+	state   int64 // 0 for none
+	node    int64 // 0 for none
+	times   string
+}
+
+// maxCached bounds the caches of content and word ids; a miss costs one indexed query.
+const maxCached = 1 << 14
+
+// Create makes a history at path, or continues the one that is there. A second writer is refused with LockedError,
+// a file that is no history with ForeignError, CorruptError or NewerError; it is not touched then.
+func Create(ctx context.Context, path string, o Options) (*Writer, error) {
+	lock, err := lockForWriting(path)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{path: path, lock: lock}
+	if err := w.open(ctx, o); err != nil {
+		return nil, errors.Join(err, w.closeFiles())
+	}
+	return w, nil
+}
+
+func (w *Writer) open(ctx context.Context, o Options) error {
+	fresh, err := checkForWriting(ctx, w.path)
+	if err != nil {
+		return err
+	}
+	if w.db, err = sql.Open("sqlite", writeDSN(w.path, !o.unsynced)); err != nil {
+		return fmt.Errorf("history %s: %w", w.path, err)
+	}
+	w.db.SetMaxOpenConns(1)
+	if err := migrate(ctx, w.db); err != nil {
+		return fmt.Errorf("history %s: %w", w.path, err)
+	}
+	if fresh {
+		for k, v := range map[string]string{"cluster": o.Cluster, "source": o.Source} {
+			if v == "" {
+				continue
+			}
+			if _, err := w.db.ExecContext(ctx, `INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING`, k, v); err != nil {
+				return fmt.Errorf("history %s: %w", w.path, err)
+			}
+		}
+	}
+	if err := w.stmts.prepare(ctx, w.db); err != nil {
+		return fmt.Errorf("history %s: %w", w.path, err)
+	}
+	if err := w.load(ctx); err != nil {
+		return fmt.Errorf("history %s: %w", w.path, err)
+	}
+	return nil
+}
+
+// Path is the file written to.
+func (w *Writer) Path() string { return w.path }
+
+// Counts says what was done since Create.
+func (w *Writer) Counts() WriteCounts {
+	c := w.counts
+	c.Left = maps.Clone(c.Left)
+	return c
+}
+
+// Begin opens a recording of kinds (kind names; none means all). A recording that was left open, because the recorder
+// died, ends at its last sign of life. What lies between the previous recording and this one becomes a Gap.
+func (w *Writer) Begin(ctx context.Context, at time.Time, kinds []string) (Recording, error) {
+	ns, err := instant(at)
+	if err != nil {
+		return Recording{}, fmt.Errorf("history %s: begin: %w", w.path, err)
+	}
+	if ns < w.last {
+		return Recording{}, fmt.Errorf("history %s: begin at %s, but it goes on until %s already: check the clock of this machine",
+			w.path, fromNS(ns).Format(time.RFC3339Nano), fromNS(w.last).Format(time.RFC3339Nano))
+	}
+	var id int64
+	err = w.inTx(ctx, func(tx *sql.Tx) error {
+		var previous sql.NullInt64
+		if err := tx.QueryRowContext(ctx, `SELECT max(coalesce(to_ns, alive_ns)) FROM recording`).Scan(&previous); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE recording SET to_ns = max(from_ns, alive_ns) WHERE to_ns IS NULL`); err != nil {
+			return err
+		}
+		if previous.Valid && previous.Int64 < ns {
+			g := Gap{From: fromNS(previous.Int64), To: fromNS(ns), Why: "no recorder was running"}
+			if err := insertGap(ctx, tx, g); err != nil {
+				return err
+			}
+		}
+		res, err := tx.ExecContext(ctx, `INSERT INTO recording(from_ns, alive_ns, kinds) VALUES (?, ?, ?)`, ns, ns, kindsJSON(kinds))
+		if err != nil {
+			return err
+		}
+		id, err = res.LastInsertId()
+		return err
+	})
+	if err != nil {
+		return Recording{}, fmt.Errorf("history %s: begin: %w", w.path, err)
+	}
+	w.recording, w.last = id, ns
+	return Recording{ID: id, From: fromNS(ns), Kinds: kinds}, nil
+}
+
+// Alive notes that the recorder was watching at an instant, so that a quiet stretch before a crash is no gap.
+func (w *Writer) Alive(ctx context.Context, at time.Time) error {
+	ns, err := instant(at)
+	if err == nil {
+		_, err = w.db.ExecContext(ctx, `UPDATE recording SET alive_ns = max(alive_ns, ?) WHERE id = ?`, ns, w.recording)
+	}
+	if err != nil {
+		return fmt.Errorf("history %s: alive: %w", w.path, err)
+	}
+	return nil
+}
+
+// End closes the open recording.
+func (w *Writer) End(ctx context.Context, at time.Time) error {
+	if w.recording == 0 {
+		return fmt.Errorf("history %s: end: no recording is open", w.path)
+	}
+	ns, err := instant(at)
+	if err == nil {
+		ns = max(ns, w.last)
+		_, err = w.db.ExecContext(ctx, `UPDATE recording SET to_ns = max(from_ns, ?), alive_ns = max(from_ns, ?) WHERE id = ?`, ns, ns, w.recording)
+	}
+	if err != nil {
+		return fmt.Errorf("history %s: end: %w", w.path, err)
+	}
+	w.recording, w.last = 0, ns
+	return nil
+}
+
+// Gap notes that some kinds were not watched for a while.
+func (w *Writer) Gap(ctx context.Context, g Gap) error {
+	if g.To.Before(g.From) {
+		return fmt.Errorf("history %s: gap from %s ends before, at %s", w.path, g.From.Format(time.RFC3339Nano), g.To.Format(time.RFC3339Nano))
+	}
+	if err := insertGap(ctx, w.db, g); err != nil {
+		return fmt.Errorf("history %s: gap: %w", w.path, err)
+	}
+	return nil
+}
+
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func insertGap(ctx context.Context, x execer, g Gap) error {
+	from, err := instant(g.From)
+	if err != nil {
+		return err
+	}
+	to, err := instant(g.To)
+	if err != nil {
+		return err
+	}
+	_, err = x.ExecContext(ctx, `INSERT INTO gap(from_ns, to_ns, kinds, why) VALUES (?, ?, ?, ?)`, from, to, kindsJSON(g.Kinds), g.Why)
+	return err
+}
+
+// insertRecording writes a closed recording as it is, for imports.
+func (w *Writer) insertRecording(ctx context.Context, r Recording) error {
+	from, err := instant(r.From)
+	if err != nil {
+		return err
+	}
+	alive := from
+	if !r.To.IsZero() {
+		if alive, err = instant(r.To); err != nil {
+			return err
+		}
+	}
+	_, err = w.db.ExecContext(ctx, `INSERT INTO recording(from_ns, to_ns, alive_ns, kinds) VALUES (?, ?, ?, ?)`,
+		from, toNS(r.To), alive, kindsJSON(r.Kinds))
+	return err
+}
+
+func kindsJSON(kinds []string) string {
+	if len(kinds) == 0 {
+		return "[]"
+	}
+	b, err := json.Marshal(kinds)
+	if err != nil {
+		panic(fmt.Sprintf("marshal strings: %v", err)) // cannot fail
+	}
+	return string(b)
+}
+
+// compact rewrites the file without the room that pages left for rows to grow.
+func (w *Writer) compact(ctx context.Context) error {
+	if _, err := w.db.ExecContext(ctx, `VACUUM`); err != nil {
+		return fmt.Errorf("history %s: compact: %w", w.path, err)
+	}
+	return nil
+}
+
+// Close checkpoints into a single file and gives the lock back. A recording that is still open stays so: the next
+// Begin ends it at its last sign of life.
+func (w *Writer) Close() error {
+	if w.db == nil {
+		return nil
+	}
+	ctx := context.Background() // the data must reach the file however the caller's context ended
+	_, err := w.db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	if err == nil {
+		// Out of WAL mode the file is read by anyone, from a read-only directory too. A reader that is at it right now
+		// keeps the mode; then the last connection to close removes the log.
+		_, modeErr := w.db.ExecContext(ctx, `PRAGMA journal_mode = DELETE`)
+		if modeErr != nil && !isBusy(modeErr) {
+			err = modeErr
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("history %s: checkpoint: %w", w.path, err)
+	}
+	return errors.Join(err, w.closeFiles())
+}
+
+func (w *Writer) closeFiles() error {
+	var errs []error
+	if w.db != nil {
+		errs = append(errs, w.stmts.close(), w.db.Close())
+		w.db = nil
+	}
+	if w.lock != nil {
+		errs = append(errs, w.lock.release())
+		w.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+// instant is a time as a column holds it, and refuses what it cannot hold.
+func instant(t time.Time) (int64, error) {
+	if y := t.Year(); y < 1970 || y > 2261 {
+		return 0, fmt.Errorf("time %s is outside of 1970..2261", t.Format(time.RFC3339Nano))
+	}
+	return t.UnixNano(), nil
+}
+
+// inTx runs f in a transaction; when it fails, what the writer knows in memory is read again from the file.
+func (w *Writer) inTx(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := w.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	err = f(tx)
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err == nil {
+		return nil
+	}
+	rollback := tx.Rollback()
+	if errors.Is(rollback, sql.ErrTxDone) {
+		rollback = nil
+	}
+	return errors.Join(err, rollback, w.load(context.WithoutCancel(ctx)))
+}

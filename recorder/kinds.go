@@ -1,0 +1,93 @@
+package recorder
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/scalehist/scalehist"
+)
+
+// target is one thing to list and watch.
+type target struct {
+	kind     string
+	resource schema.GroupVersionResource
+	example  scalehist.Object
+	client   func(kubernetes.Interface) rest.Interface
+	// fields narrows what is watched.
+	fields fields.Selector
+	// needed: without it a recording says nothing.
+	needed bool
+}
+
+// targets are in the order in which objects of one instant are written: what others refer to comes first.
+//
+// Events are watched through the core API only: the API server stores events of both APIs as one object and serves
+// each through both, so that watching both would see everything twice. The series of events.k8s.io are in it.
+var targets = func() []target {
+	core := func(c kubernetes.Interface) rest.Interface { return c.CoreV1().RESTClient() }
+	apps := func(c kubernetes.Interface) rest.Interface { return c.AppsV1().RESTClient() }
+	storage := func(c kubernetes.Interface) rest.Interface { return c.StorageV1().RESTClient() }
+	named := func(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
+	at := func(gv schema.GroupVersion, resource string) schema.GroupVersionResource {
+		return gv.WithResource(resource)
+	}
+	coreV1, appsV1, storageV1 := corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, storagev1.SchemeGroupVersion
+	return []target{
+		{kind: "Namespace", resource: at(coreV1, "namespaces"), example: &corev1.Namespace{}, client: core},
+		{kind: "PriorityClass", resource: at(schedulingv1.SchemeGroupVersion, "priorityclasses"), example: &schedulingv1.PriorityClass{},
+			client: func(c kubernetes.Interface) rest.Interface { return c.SchedulingV1().RESTClient() }},
+		{kind: "RuntimeClass", resource: at(nodev1.SchemeGroupVersion, "runtimeclasses"), example: &nodev1.RuntimeClass{},
+			client: func(c kubernetes.Interface) rest.Interface { return c.NodeV1().RESTClient() }},
+		{kind: "StorageClass", resource: at(storageV1, "storageclasses"), example: &storagev1.StorageClass{}, client: storage},
+		{kind: "ConfigMap", resource: at(coreV1, "configmaps"), example: &corev1.ConfigMap{}, client: core,
+			fields: named("cluster-autoscaler-priority-expander")},
+		{kind: "ConfigMap", resource: at(coreV1, "configmaps"), example: &corev1.ConfigMap{}, client: core,
+			fields: named("cluster-autoscaler-status")},
+		{kind: "Node", resource: at(coreV1, "nodes"), example: &corev1.Node{}, client: core, needed: true},
+		{kind: "CSINode", resource: at(storageV1, "csinodes"), example: &storagev1.CSINode{}, client: storage},
+		{kind: "PersistentVolume", resource: at(coreV1, "persistentvolumes"), example: &corev1.PersistentVolume{}, client: core},
+		{kind: "PersistentVolumeClaim", resource: at(coreV1, "persistentvolumeclaims"), example: &corev1.PersistentVolumeClaim{}, client: core},
+		{kind: "Service", resource: at(coreV1, "services"), example: &corev1.Service{}, client: core},
+		{kind: "Deployment", resource: at(appsV1, "deployments"), example: &appsv1.Deployment{}, client: apps},
+		{kind: "DaemonSet", resource: at(appsV1, "daemonsets"), example: &appsv1.DaemonSet{}, client: apps},
+		{kind: "ReplicaSet", resource: at(appsV1, "replicasets"), example: &appsv1.ReplicaSet{}, client: apps},
+		{kind: "StatefulSet", resource: at(appsV1, "statefulsets"), example: &appsv1.StatefulSet{}, client: apps},
+		{kind: "Job", resource: at(batchv1.SchemeGroupVersion, "jobs"), example: &batchv1.Job{},
+			client: func(c kubernetes.Interface) rest.Interface { return c.BatchV1().RESTClient() }},
+		{kind: "ReplicationController", resource: at(coreV1, "replicationcontrollers"), example: &corev1.ReplicationController{}, client: core},
+		{kind: "PodDisruptionBudget", resource: at(policyv1.SchemeGroupVersion, "poddisruptionbudgets"), example: &policyv1.PodDisruptionBudget{},
+			client: func(c kubernetes.Interface) rest.Interface { return c.PolicyV1().RESTClient() }},
+		{kind: "Pod", resource: at(coreV1, "pods"), example: &corev1.Pod{}, client: core, needed: true},
+		{kind: "Event", resource: at(coreV1, "events"), example: &corev1.Event{}, client: core},
+	}
+}()
+
+// Kinds lists the kinds a recorder watches, in the order it writes those of one instant.
+func Kinds() []string {
+	var out []string
+	for _, t := range targets {
+		if len(out) == 0 || out[len(out)-1] != t.kind {
+			out = append(out, t.kind)
+		}
+	}
+	return out
+}
+
+// rank orders kinds within one instant; node groups go before their nodes.
+var rank = func() map[string]int {
+	out := map[string]int{}
+	for i, t := range targets {
+		out[t.kind] = 2*i + 1
+	}
+	out["NodeGroup"] = out["Node"] - 1
+	return out
+}()

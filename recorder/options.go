@@ -1,0 +1,79 @@
+package recorder
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/sources"
+)
+
+// Options are the settings of a Recorder. Only Path is needed.
+type Options struct {
+	// Path of the history; an existing one is continued, with a gap for the time in between.
+	Path string
+	// Cluster names the cluster in a new history; default the host of the API server.
+	Cluster string
+	// Source says in a new history who wrote it: "recorder v0.3".
+	Source string
+	// Clock gives observed time; default the wall clock.
+	Clock clock.Clock
+	// NodeGroups tells node groups from nodes; default sources.Auto.
+	NodeGroups sources.Source
+	// Kinds to watch, by name ("Pod"); default all of Kinds(). Pods and Nodes are always among them.
+	Kinds []string
+	// CANamespace is the namespace of the cluster-autoscaler's Deployment; default: wherever there is one.
+	CANamespace string
+	// QueueSize bounds the changes that wait for the writer; default 4096.
+	QueueSize int
+	// BatchSize is the most changes a transaction takes, BatchInterval the longest a change waits for one; defaults
+	// 1000 and 250 ms.
+	BatchSize     int
+	BatchInterval time.Duration
+	// Times is set when the recorded cluster lives in virtual time: see Times.
+	Times Times
+}
+
+// Times translates what an API server stamps with the wall clock into the virtual time of the cluster it plays. With
+// it Clock must be the virtual clock, and its time at least two days away from the wall clock's, because stamps are
+// told apart by that. Changes are then written at Flush (and at the end) only, ordered by kind, namespace and name, so
+// that the order in which independent watches deliver does not reach the history.
+type Times interface {
+	// ObjectTime gives the virtual creation time and the UID of an object the API server returned; false for objects
+	// it does not know. Those were created when they were first seen, and get a UID from their kind and name.
+	// It is called from several goroutines.
+	ObjectTime(o scalehist.Object) (created time.Time, uid string, ok bool)
+}
+
+// withDefaults fills in and checks the options.
+func (o Options) withDefaults(host string) (Options, error) {
+	if o.Path == "" {
+		return o, errors.New("recorder: no file to write to: set Path")
+	}
+	o.Cluster = cmp.Or(o.Cluster, host)
+	o.Source = cmp.Or(o.Source, "recorder")
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.NodeGroups == nil {
+		o.NodeGroups = sources.Auto()
+	}
+	o.QueueSize = cmp.Or(o.QueueSize, 4096)
+	o.BatchSize = cmp.Or(o.BatchSize, 1000)
+	o.BatchInterval = cmp.Or(o.BatchInterval, 250*time.Millisecond)
+	if o.QueueSize < 1 || o.BatchSize < 1 || o.BatchInterval < 0 {
+		return o, fmt.Errorf("recorder: queue size %d, batch size %d, batch interval %s: want positive values",
+			o.QueueSize, o.BatchSize, o.BatchInterval)
+	}
+	for _, k := range o.Kinds {
+		if !slices.Contains(Kinds(), k) {
+			return o, fmt.Errorf("recorder: unknown kind %q: choose from %v", k, Kinds())
+		}
+	}
+	return o, nil
+}

@@ -1,0 +1,266 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+// Recorder records one cluster into one history. Make it with New, then Run it once.
+type Recorder struct {
+	o      Options
+	client kubernetes.Interface
+	meta   metadata.Interface
+
+	queue   chan item
+	watches []*watched
+	unwatch []history.Gap // kinds that cannot be watched; From and To are set at the end
+	synced  chan struct{} // closed when the recording has begun and the first state is written
+	stopped chan struct{} // closed when the writer has ended
+	ran     atomic.Bool
+
+	// resumedFrom is the end of the history that is continued, zero for a new one; previous are its node groups.
+	resumedFrom time.Time
+	previous    []*v1alpha1.NodeGroup
+
+	queueMu   sync.Mutex  // orders the queue by observed time; held while the queue is full
+	closed    bool        // the queue takes no more
+	translate *translator // nil without Options.Times
+
+	mu      sync.Mutex // the writer takes it, so it is never held while waiting for the queue
+	lastNow time.Time
+	failure error // why nothing more can be recorded
+
+	trouble         trouble
+	queued, written atomic.Int64
+	objects         atomic.Int64
+	counts          atomic.Pointer[history.WriteCounts]
+}
+
+// New prepares a recorder of the cluster behind cfg. It talks to nobody yet.
+func New(cfg *rest.Config, o Options) (*Recorder, error) {
+	host := cfg.Host
+	if u, err := url.Parse(cfg.Host); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	o, err := o.withDefaults(host)
+	if err != nil {
+		return nil, err
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.ContentType = "application/vnd.kubernetes.protobuf"
+	cfg.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	cfg.QPS = -1 // a handful of watches, and the lists of Flush
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("recorder: %w", err)
+	}
+	meta, err := metadata.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("recorder: %w", err)
+	}
+	r := &Recorder{o: o, client: client, meta: meta, queue: make(chan item, o.QueueSize),
+		synced: make(chan struct{}), stopped: make(chan struct{})}
+	if o.Times != nil {
+		r.translate = newTranslator(o.Times)
+	}
+	return r, nil
+}
+
+// Run records until ctx ends, then writes everything that was queued, closes the recording and the file, and returns
+// nil. It returns an error when the cluster cannot be listed, the history cannot be written, or another process
+// records into it (history.LockedError).
+func (r *Recorder) Run(ctx context.Context) (err error) {
+	if r.ran.Swap(true) {
+		return errors.New("recorder: Run was called before: make a new Recorder")
+	}
+	defer close(r.stopped)
+	defer func() { r.fail(err) }()
+	kinds, err := r.findTargets(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.readPrevious(ctx); err != nil {
+		return err
+	}
+	// What is queued must reach the file however ctx ended.
+	writing := context.WithoutCancel(ctx)
+	store, err := history.Create(writing, r.o.Path, history.Options{Cluster: r.o.Cluster, Source: r.o.Source})
+	if err != nil {
+		return err
+	}
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	var reflectors sync.WaitGroup
+	for _, w := range r.watches {
+		reflectors.Go(func() { r.reflector(ctx, w).RunWithContext(watching) })
+	}
+	go func() {
+		<-watching.Done()
+		reflectors.Wait()
+		r.queueMu.Lock()
+		defer r.queueMu.Unlock()
+		r.closed = true
+		close(r.queue)
+	}()
+	err = newWriter(r, store, kinds, stopWatching).run(writing)
+	if err == nil && ctx.Err() != nil && !r.started() {
+		err = fmt.Errorf("recorder: stopped before the first lists had arrived, nothing is recorded: %w", ctx.Err())
+	}
+	return errors.Join(err, store.Close())
+}
+
+// fail keeps the first reason why nothing more can be recorded; nil is none.
+func (r *Recorder) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failure == nil {
+		r.failure = err
+	}
+}
+
+func (r *Recorder) failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure
+}
+
+func (r *Recorder) started() bool {
+	select {
+	case <-r.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// findTargets asks the server once for each kind. A kind that it does not serve, or that may not be listed, becomes a
+// gap of that kind, unless a recording makes no sense without it.
+func (r *Recorder) findTargets(ctx context.Context) ([]string, error) {
+	var kinds []string
+	for _, t := range targets {
+		if len(r.o.Kinds) > 0 && !t.needed && !slices.Contains(r.o.Kinds, t.kind) {
+			continue
+		}
+		_, err := r.meta.Resource(t.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: t.selector().String()})
+		why := ""
+		switch {
+		case err == nil:
+			r.watches = append(r.watches, newWatched(r, t))
+			if !slices.Contains(kinds, t.kind) {
+				kinds = append(kinds, t.kind)
+			}
+			continue
+		case apierrors.IsNotFound(err):
+			why = "the API server does not serve " + t.resource.String()
+		case apierrors.IsForbidden(err):
+			why = "not allowed to list " + t.resource.String()
+		default:
+			return nil, fmt.Errorf("recorder: list %s: %w", t.resource.Resource, err)
+		}
+		if t.needed {
+			return nil, fmt.Errorf("recorder: %s: %w: a recording needs it, use an account that may list and watch %s", why, err, t.resource.Resource)
+		}
+		klog.FromContext(ctx).Info("Kind is not recorded", "kind", t.kind, "reason", why)
+		r.unwatch = append(r.unwatch, history.Gap{Kinds: []string{t.kind}, Why: why})
+	}
+	return kinds, nil
+}
+
+func (t target) selector() fields.Selector {
+	if t.fields == nil {
+		return fields.Everything()
+	}
+	return t.fields
+}
+
+func (r *Recorder) reflector(ctx context.Context, w *watched) *cache.Reflector {
+	logger := klog.FromContext(ctx)
+	return cache.NewReflectorWithOptions(r.listWatch(w), w.example, w, cache.ReflectorOptions{Name: "recorder/" + w.kind, Logger: &logger})
+}
+
+// readPrevious looks where an existing history ends and which node groups it had then. What is wrong with a file is
+// reported by history.Create, which may write to more of them than can be read.
+func (r *Recorder) readPrevious(ctx context.Context) error {
+	db, err := history.Open(ctx, r.o.Path)
+	if err != nil {
+		return ctx.Err()
+	}
+	_, to := db.Span()
+	snapshot, err := db.SnapshotAt(ctx, to)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("recorder: continue %s: %w", r.o.Path, err)
+	}
+	r.resumedFrom = to
+	for _, g := range snapshot.NodeGroups {
+		r.previous = append(r.previous, apiNodeGroup(g))
+	}
+	return nil
+}
+
+// now is observed time: the clock's, but never going back.
+func (r *Recorder) now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.o.Clock.Now().UTC(); now.After(r.lastNow) {
+		r.lastNow = now
+	}
+	return r.lastNow
+}
+
+// Stats says how far a recording is.
+type Stats struct {
+	// Objects are there now; Changes have been seen so far, Written of them are in the file.
+	Objects, Changes, Written int64
+	// Queued changes wait for the writer.
+	Queued int64
+	// NodeGroups says where node groups come from.
+	NodeGroups string
+	// Trouble says which watches are down, "" if none is. They are tried again.
+	Trouble string
+	// Counts are the history's; zero until the recording has begun.
+	Counts history.WriteCounts
+}
+
+// Stats may be called at any time, from any goroutine.
+func (r *Recorder) Stats() Stats {
+	s := Stats{Changes: r.queued.Load(), Written: r.written.Load(), NodeGroups: r.o.NodeGroups.Name(), Objects: r.objects.Load(), Trouble: r.trouble.String()}
+	s.Queued = s.Changes - s.Written
+	if c := r.counts.Load(); c != nil {
+		s.Counts = *c
+	}
+	return s
+}
+
+// Record adds changes that no watch sees, such as the node groups of a virtual cloud provider, at the present instant.
+// It returns when the queue has taken them.
+func (r *Recorder) Record(ctx context.Context, changes ...scalehist.Change) error {
+	if err := r.WaitForStart(ctx); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		c.Object = c.Object.DeepCopyObject().(scalehist.Object)
+		if err := r.enqueue(item{entry: &history.Entry{Change: c}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package recorder
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+// watched receives what a reflector lists and watches of one target and puts it into the queue. It remembers of each
+// object only what tells a new list from what was seen before. A call returns when the queue has taken the change: a
+// slow writer slows the watch, not the memory.
+type watched struct {
+	target
+	r *Recorder
+
+	mu      sync.Mutex
+	known   map[types.NamespacedName]seenObject
+	highest string        // highest resource version seen
+	listed  bool          // the first list has arrived
+	last    time.Time     // observed time of the last sign of life of this watch
+	changed chan struct{} // closed and replaced whenever known or highest changes
+}
+
+type seenObject struct {
+	uid     types.UID
+	version string
+}
+
+var (
+	_ cache.ReflectorStore         = (*watched)(nil)
+	_ cache.ReflectorBookmarkStore = (*watched)(nil)
+)
+
+func newWatched(r *Recorder, t target) *watched {
+	return &watched{target: t, r: r, known: map[types.NamespacedName]seenObject{}, changed: make(chan struct{})}
+}
+
+// Add implements cache.ReflectorStore. A watch reports "added" for objects it has reported before, when it resumes.
+func (w *watched) Add(o any) error { return w.Update(o) }
+
+// Update implements cache.ReflectorStore.
+func (w *watched) Update(o any) error {
+	obj, err := w.object(o)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.put(obj, false)
+}
+
+// Delete implements cache.ReflectorStore; o is the last state of the object.
+func (w *watched) Delete(o any) error {
+	obj, err := w.object(o)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gone(obj)
+}
+
+// Replace implements cache.ReflectorStore: the first list, or a new one after the watch could not resume. In the
+// latter case what is not listed any more is deleted now, and what came and went in between was missed: a gap.
+func (w *watched) Replace(list []any, version string) error {
+	objects := make([]scalehist.Object, 0, len(list))
+	for _, o := range list {
+		obj, err := w.object(o)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, obj)
+	}
+	// A watch list arrives in map order.
+	slices.SortFunc(objects, func(a, b scalehist.Object) int {
+		created, other := a.GetCreationTimestamp(), b.GetCreationTimestamp()
+		return cmp.Or(created.Compare(other.Time), strings.Compare(a.GetNamespace(), b.GetNamespace()),
+			strings.Compare(a.GetName(), b.GetName()))
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first := !w.listed
+	w.listed = true
+	if !first {
+		missed := history.Gap{From: w.last, To: w.r.now(), Kinds: []string{w.kind},
+			Why: "the watch could not resume and started over from a list"}
+		if err := w.r.enqueue(item{gap: &missed}); err != nil {
+			return err
+		}
+	}
+	present := make(map[types.NamespacedName]types.UID, len(objects))
+	for _, o := range objects {
+		present[nameOf(o)] = o.GetUID()
+	}
+	for _, name := range sortedNames(w.known) {
+		if was := w.known[name]; present[name] != was.uid {
+			if err := w.gone(w.stub(name, was.uid, version)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, o := range objects {
+		if err := w.put(o, first); err != nil {
+			return err
+		}
+	}
+	w.advance(version)
+	if first {
+		return w.r.enqueue(item{synced: w})
+	}
+	return nil
+}
+
+// Resync implements cache.ReflectorStore; there is nothing to do again.
+func (w *watched) Resync() error { return nil }
+
+// Bookmark implements cache.ReflectorBookmarkStore.
+func (w *watched) Bookmark(version string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advance(version)
+	return nil
+}
+
+// object strips what came from the API server.
+func (w *watched) object(o any) (scalehist.Object, error) {
+	if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		o = tombstone.Obj
+	}
+	obj, ok := o.(scalehist.Object)
+	if !ok {
+		return nil, fmt.Errorf("watch %s: the server sent a %T", w.kind, o)
+	}
+	obj.GetObjectKind().SetGroupVersionKind(w.resource.GroupVersion().WithKind(w.kind))
+	strip(obj)
+	return obj, nil
+}
+
+// stub is what is left of an object whose last state was not seen.
+func (w *watched) stub(name types.NamespacedName, uid types.UID, version string) scalehist.Object {
+	o := w.example.DeepCopyObject().(scalehist.Object)
+	o.GetObjectKind().SetGroupVersionKind(w.resource.GroupVersion().WithKind(w.kind))
+	o.SetNamespace(name.Namespace)
+	o.SetName(name.Name)
+	o.SetUID(uid)
+	o.SetResourceVersion(version)
+	return o
+}
+
+// put queues a new or changed object. first says that it is part of the first list.
+func (w *watched) put(o scalehist.Object, first bool) error {
+	name, now := nameOf(o), seenObject{uid: o.GetUID(), version: o.GetResourceVersion()}
+	was, ok := w.known[name]
+	if ok && was == now {
+		return nil
+	}
+	if ok && was.uid != now.uid { // a deletion that a resumed watch did not show
+		if err := w.gone(w.stub(name, was.uid, was.version)); err != nil {
+			return err
+		}
+		ok = false
+	}
+	op := scalehist.OpUpdate
+	if !ok {
+		op = scalehist.OpAdd
+	}
+	if w.kept(o, first) {
+		if err := w.r.enqueue(item{entry: &history.Entry{Change: scalehist.Change{Op: op, Object: o}}}); err != nil {
+			return err
+		}
+	}
+	w.known[name] = now
+	w.advance(now.version)
+	return nil
+}
+
+// gone queues a deletion. That an event object expires is no news.
+func (w *watched) gone(o scalehist.Object) error {
+	if _, isEvent := o.(*corev1.Event); !isEvent {
+		if err := w.r.enqueue(item{entry: &history.Entry{Change: scalehist.Change{Op: scalehist.OpDelete, Object: o}}}); err != nil {
+			return err
+		}
+	}
+	delete(w.known, nameOf(o))
+	w.advance(o.GetResourceVersion())
+	return nil
+}
+
+// kept leaves out events that say nothing about scaling, and those of the first list that a former recording has or
+// that happened before anything was recorded.
+func (w *watched) kept(o scalehist.Object, first bool) bool {
+	e, isEvent := o.(*corev1.Event)
+	if !isEvent {
+		return true
+	}
+	if !tellsScaling(e) {
+		return false
+	}
+	return !first || !w.r.resumedFrom.IsZero() && lastHappened(e).After(w.r.resumedFrom)
+}
+
+// advance notes that everything up to a resource version has been queued, and wakes who waits for it.
+func (w *watched) advance(version string) {
+	if w.highest == "" || newer(version, w.highest) {
+		w.highest = version
+	}
+	w.last = w.r.now()
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// newer compares resource versions of one kind; malformed ones are not newer than anything.
+func newer(a, b string) bool {
+	c, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && c > 0
+}
+
+func nameOf(o scalehist.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+func sortedNames[V any](m map[types.NamespacedName]V) []types.NamespacedName {
+	names := make([]types.NamespacedName, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b types.NamespacedName) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return names
+}

@@ -1,0 +1,42 @@
+package scenarios
+
+import (
+	"os"
+	"strconv"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/scalehist/scalehist/fixtures/workload"
+	"github.com/scalehist/scalehist/harness/report"
+)
+
+// runsEnv sets how often each fixture is replayed and compared; the default is 2.
+const runsEnv = "SCALEHIST_RUNS"
+
+var _ = Describe("Same input, same bytes", func() {
+	for _, script := range workload.Scripts() {
+		It("replays "+script.Name+" to the same report every time", func(ctx SpecContext) {
+			runs := 2
+			if s := os.Getenv(runsEnv); s != "" {
+				n, err := strconv.Atoi(s)
+				Expect(err).NotTo(HaveOccurred(), "%s must be a number", runsEnv)
+				runs = n
+			}
+			var first []byte
+			for i := range runs {
+				r, err := replay(ctx, 0, Recording(script.Name), ClusterAutoscaler())
+				Expect(err).NotTo(HaveOccurred())
+				bytes, err := report.Canonical(r)
+				Expect(err).NotTo(HaveOccurred())
+				if i == 0 {
+					first = bytes
+					continue
+				}
+				Expect(string(diff.Diff("run 1", first, "run "+strconv.Itoa(i+1), bytes))).To(BeEmpty())
+			}
+		}, SpecTimeout(10*time.Minute))
+	}
+})

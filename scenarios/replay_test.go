@@ -1,0 +1,107 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/engines"
+	"github.com/scalehist/scalehist/fixtures/workload"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/report"
+)
+
+// Source is what a spec replays.
+type Source struct {
+	name string
+	open func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error)
+}
+
+// Recording is a checked-in history, by the name of its directory under fixtures/.
+func Recording(name string) Source {
+	return Source{name, func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
+		return harness.NewReplayer(ctx, recording(name), opts...)
+	}}
+}
+
+// History is a history file anywhere.
+func History(name, path string) Source {
+	return Source{name, func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
+		return harness.NewReplayer(ctx, path, opts...)
+	}}
+}
+
+// Scripted is a cluster and workload stated in the spec itself.
+func Scripted(s workload.Script) Source {
+	return Source{s.Name, func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
+		in, err := s.Input()
+		if err != nil {
+			return nil, err
+		}
+		return harness.NewInputReplayer(ctx, in, opts...)
+	}}
+}
+
+// ClusterAutoscaler is the virtual cluster autoscaler with the recorded settings, or with another expander chain.
+func ClusterAutoscaler(expander ...string) harness.Option {
+	return harness.WithAutoscaler(engines.ClusterAutoscaler(expander...))
+}
+
+// Replay plays the whole source on a virtual cluster of its own and returns the report, which it also saves under
+// gen/, before anything is asserted.
+func Replay(ctx SpecContext, from Source, opts ...harness.Option) *scalehist.ReplayReport {
+	GinkgoHelper()
+	return ReplayFor(ctx, 0, from, opts...)
+}
+
+// ReplayFor plays a stretch of virtual time that may go past the recording's end.
+func ReplayFor(ctx SpecContext, length time.Duration, from Source, opts ...harness.Option) *scalehist.ReplayReport {
+	GinkgoHelper()
+	r, err := replay(ctx, length, from, opts...)
+	Expect(err).NotTo(HaveOccurred())
+	spec := CurrentSpecReport()
+	r.Run.Rerun = fmt.Sprintf("go test ./scenarios -run TestScenarios -ginkgo.focus='%s'", focus(spec.FullText()))
+	r.Run.Artifacts = strings.TrimPrefix(artifacts(from.name), "../")
+	Expect(report.Save(artifacts(from.name), r)).To(Succeed())
+	AddReportEntry(sizesEntry, sizesLine(r), ReportEntryVisibilityNever)
+	AddReportEntry("report", report.Text(r), ReportEntryVisibilityFailureOrVerbose)
+	return r
+}
+
+func replay(ctx context.Context, length time.Duration, from Source, opts ...harness.Option) (_ *scalehist.ReplayReport, err error) {
+	opts = append([]harness.Option{harness.WithControlPlane("envtest", planeFromPool)}, opts...)
+	r, err := from.open(ctx, opts...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if length == 0 {
+		length = r.RecordDuration()
+	}
+	return r.Replay(ctx, length)
+}
+
+// focus makes a regular expression of a spec's text that a shell takes in single quotes.
+func focus(text string) string {
+	return strings.ReplaceAll(regexp.QuoteMeta(text), "'", ".")
+}
+
+func sizesLine(r *scalehist.ReplayReport) string {
+	var parts []string
+	for _, g := range r.NodeGroups {
+		if g.ScaledUp+g.ScaledDown > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d->%d", g.Name, g.Initial, g.Final))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing scaled"
+	}
+	return strings.Join(parts, ", ")
+}

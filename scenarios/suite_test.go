@@ -1,0 +1,80 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+	. "github.com/onsi/gomega"
+
+	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/assets"
+)
+
+// pool boots the next virtual cluster while a spec runs on the one before.
+var pool *kvcl.Pool
+
+func TestScenarios(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Scenarios")
+}
+
+// One process finds or builds the binaries, so that parallel ones do not all wait for the same build.
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
+	_, err := assets.Ensure(ctx, assets.Options{Progress: os.Stderr})
+	Expect(err).NotTo(HaveOccurred())
+}, func(SpecContext) {
+	pool = kvcl.NewPool(kvcl.Options{}, 1)
+	DeferCleanup(func() error { return pool.Close() })
+}, NodeTimeout(30*time.Minute))
+
+// One line a scenario, with what scaled, at the end.
+var _ = ReportAfterSuite("one line a scenario", func(report types.Report) {
+	fmt.Println()
+	for _, s := range report.SpecReports {
+		if s.LeafNodeType != types.NodeTypeIt {
+			continue
+		}
+		sizes := ""
+		for _, e := range s.ReportEntries {
+			if e.Name == sizesEntry {
+				sizes = e.StringRepresentation()
+			}
+		}
+		fmt.Printf("%-7s %6.2fs  %s  %s\n", s.State, s.RunTime.Seconds(), s.FullText(), sizes)
+	}
+})
+
+const sizesEntry = "node group sizes"
+
+// recording is the path of a fixture's history.
+func recording(name string) string { return filepath.Join("..", "fixtures", name, "recording.db") }
+
+// golden is the path of a fixture's timeline.
+func golden(name string) string { return filepath.Join("..", "fixtures", name, "want.txt") }
+
+// artifacts is where a spec leaves its files: gen/<slug of the scenario>.
+func artifacts(name string) string { return filepath.Join("..", "gen", slug(name)) }
+
+func slug(s string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, s), "-")
+}
+
+// planeFromPool hands a replay the next booted cluster.
+func planeFromPool(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
+	return pool.Get(ctx, now)
+}

@@ -1,0 +1,103 @@
+package virtualca
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"regexp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/fit"
+)
+
+// CloudProvider is what the autoscaler sees of the node groups and how it acts on them. *cloudprovider.Provider is one.
+type CloudProvider interface {
+	// Groups lists the node groups with their target sizes, always in the same order.
+	Groups() []scalehist.NodeGroup
+	// GroupForNode names the group of a node; false when it is not autoscaled.
+	GroupForNode(*corev1.Node) (string, bool)
+	// Template is the node a scale-up from zero would bring; false when unknown. TemplatePods run on it besides.
+	Template(group string) (*corev1.Node, bool)
+	TemplatePods(group string) []*corev1.Pod
+	// GroupOptions override flags for one group; false when there are none.
+	GroupOptions(group string) (cloudprovider.GroupOptions, bool)
+	// Instances lists what exists or is being made for a group.
+	Instances(group string) []cloudprovider.Instance
+	IncreaseSize(ctx context.Context, now time.Time, group string, delta int) error
+	DecreaseTargetSize(ctx context.Context, now time.Time, group string, delta int) error
+	DeleteNodes(ctx context.Context, now time.Time, group string, nodeNames []string) error
+	// GPULabel marks GPU nodes and names their type; "" for none.
+	GPULabel() string
+	// ResourceLimits are [min, max] over the cluster by resource name.
+	ResourceLimits() map[string][2]int64
+	// HasPrices, NodePrice and PodPrice serve the price expander.
+	HasPrices() bool
+	NodePrice(node *corev1.Node, from, to time.Time) (float64, error)
+	PodPrice(pod *corev1.Pod, from, to time.Time) (float64, error)
+}
+
+var _ CloudProvider = (*cloudprovider.Provider)(nil)
+var _ scalehist.Autoscaler = (*Autoscaler)(nil)
+
+// Autoscaler is the virtual cluster autoscaler. It is not safe for concurrent use.
+type Autoscaler struct {
+	cluster  scalehist.Cluster
+	provider CloudProvider
+	settings Settings
+
+	checker *fit.Checker
+	state   *clusterState
+	hints   *hints
+	random  *rand.Rand
+	// priorities are the priority expander's, prioritiesErr why there are none.
+	priorities    map[int][]*regexp.Regexp
+	prioritiesErr error
+
+	loops           int
+	lastScaleUp     time.Time
+	lastScaleUpFail time.Time
+	exampleCache    map[string]*example
+	// listed are the pods of the last loop, bound and pending how they were sorted.
+	listed  []*corev1.Pod
+	bound   map[string][]*corev1.Pod
+	pending []*corev1.Pod
+	// events is when an event was last written, unready the copies of nodes that only count as not ready.
+	events  map[string]time.Time
+	unready map[*corev1.Node]*corev1.Node
+}
+
+// New makes an autoscaler that has not run a loop yet. It is an error when the settings are impossible, or the price
+// expander has no prices.
+func New(cluster scalehist.Cluster, provider CloudProvider, settings Settings) (*Autoscaler, error) {
+	if err := settings.check(); err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	if slices.Contains(settings.Expander, "price") && !provider.HasPrices() {
+		return nil, fmt.Errorf("expander \"price\" needs a price table: give one or choose another expander")
+	}
+	checker, err := fit.New()
+	if err != nil {
+		return nil, fmt.Errorf("fit checker: %w", err)
+	}
+	a := &Autoscaler{cluster: cluster, provider: provider, settings: settings, checker: checker, hints: newHints(),
+		random: newRandom(settings.Seed), exampleCache: map[string]*example{}, events: map[string]time.Time{}}
+	a.state = newClusterState(&a.settings)
+	if settings.Priorities != "" {
+		a.priorities, a.prioritiesErr = parsePriorities(settings.Priorities)
+	}
+	return a, nil
+}
+
+// Name implements scalehist.Autoscaler.
+func (a *Autoscaler) Name() string { return "virtualca" }
+
+// ScanInterval is the time between two loops when nothing asks for another one at once.
+func (a *Autoscaler) ScanInterval() time.Duration { return a.settings.ScanInterval }
+
+// Settings are the settings it runs with.
+func (a *Autoscaler) Settings() Settings { return a.settings }

@@ -1,0 +1,279 @@
+package virtualca
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/scalehist/scalehist"
+)
+
+// flagSet binds every modelled upstream flag to s, with s's present values as defaults.
+func flagSet(s *Settings) *pflag.FlagSet {
+	f := pflag.NewFlagSet("cluster-autoscaler", pflag.ContinueOnError)
+	f.DurationVar(&s.ScanInterval, "scan-interval", s.ScanInterval, "")
+	f.Var(&list{to: &s.Expander, replace: true}, "expander", "")
+	f.IntVar(&s.MaxNodesTotal, "max-nodes-total", s.MaxNodesTotal, "")
+	f.Var(&rangeFlag{&s.CoresTotal}, "cores-total", "")
+	f.Var(&rangeFlag{&s.MemoryTotal}, "memory-total", "")
+	f.Var(&gpuFlag{s}, "gpu-total", "")
+	f.IntVar(&s.MaxNodesPerScaleUp, "max-nodes-per-scaleup", s.MaxNodesPerScaleUp, "")
+	f.BoolVar(&s.ParallelScaleUp, "parallel-scale-up", s.ParallelScaleUp, "")
+	f.BoolVar(&s.EnforceMinSize, "enforce-node-group-min-size", s.EnforceMinSize, "")
+	f.BoolVar(&s.ScaleUpFromZero, "scale-up-from-zero", s.ScaleUpFromZero, "")
+	f.BoolVar(&s.BalanceSimilarNodeGroups, "balance-similar-node-groups", s.BalanceSimilarNodeGroups, "")
+	f.Var(&list{to: &s.BalancingIgnoreLabels}, "balancing-ignore-label", "")
+	f.Var(&list{to: &s.BalancingLabels}, "balancing-label", "")
+	f.Float64Var(&s.MemoryDifferenceRatio, "memory-difference-ratio", s.MemoryDifferenceRatio, "")
+	f.Float64Var(&s.FreeDifferenceRatio, "max-free-difference-ratio", s.FreeDifferenceRatio, "")
+	f.Float64Var(&s.AllocDifferenceRatio, "max-allocatable-difference-ratio", s.AllocDifferenceRatio, "")
+	f.IntVar(&s.ExpendablePriorityCutoff, "expendable-pods-priority-cutoff", s.ExpendablePriorityCutoff, "")
+	f.DurationVar(&s.NewPodScaleUpDelay, "new-pod-scale-up-delay", s.NewPodScaleUpDelay, "")
+	f.Var(&list{to: &s.AllowedSchedulers, replace: true}, "allowed-scheduler-names", "")
+	f.Var(&list{to: &s.BypassedSchedulers, replace: true}, "bypassed-scheduler-names", "")
+	f.BoolVar(&s.ForceDaemonSets, "force-ds", s.ForceDaemonSets, "")
+	f.BoolVar(&s.ScaleFromUnschedulable, "scale-from-unschedulable", s.ScaleFromUnschedulable, "")
+	f.DurationVar(&s.NodeInfoCacheExpiry, "node-info-cache-expire-time", s.NodeInfoCacheExpiry, "")
+	f.Var(&list{to: &s.StartupTaints}, "startup-taint", "")
+	f.Var(&list{to: &s.StartupTaints}, "ignore-taint", "")
+	f.Var(&list{to: &s.StatusTaints}, "status-taint", "")
+	f.DurationVar(&s.MaxNodeProvisionTime, "max-node-provision-time", s.MaxNodeProvisionTime, "")
+	f.DurationVar(&s.MaxNodeStartupTime, "max-node-startup-time", s.MaxNodeStartupTime, "")
+	f.IntVar(&s.OkTotalUnreadyCount, "ok-total-unready-count", s.OkTotalUnreadyCount, "")
+	f.Float64Var(&s.MaxTotalUnreadyPercent, "max-total-unready-percentage", s.MaxTotalUnreadyPercent, "")
+	f.BoolVar(&s.ForceDeleteUnregistered, "force-delete-unregistered-nodes", s.ForceDeleteUnregistered, "")
+	f.DurationVar(&s.InitialBackoff, "initial-node-group-backoff-duration", s.InitialBackoff, "")
+	f.DurationVar(&s.MaxBackoff, "max-node-group-backoff-duration", s.MaxBackoff, "")
+	f.DurationVar(&s.BackoffReset, "node-group-backoff-reset-timeout", s.BackoffReset, "")
+	f.BoolVar(&s.RecordDuplicatedEvents, "record-duplicated-events", s.RecordDuplicatedEvents, "")
+	f.StringVar(&s.Namespace, "namespace", s.Namespace, "")
+	f.StringVar(&s.StatusConfigMap, "status-config-map-name", s.StatusConfigMap, "")
+	return f
+}
+
+// notModelled are upstream flags that change decisions in ways the virtual autoscaler does not follow yet.
+var notModelled = set(`
+	scale-down-enabled scale-down-unneeded-time scale-down-unready-time scale-down-unready-enabled scale-down-delay-after-add
+	scale-down-delay-after-delete scale-down-delay-after-failure scale-down-delay-type-local scale-down-utilization-threshold
+	scale-down-gpu-utilization-threshold scale-down-non-empty-candidates-count scale-down-candidates-pool-ratio
+	scale-down-candidates-pool-min-count scale-down-simulation-timeout max-scale-down-parallelism max-drain-parallelism
+	max-empty-bulk-delete max-graceful-termination-sec max-pod-eviction-time max-bulk-soft-taint-count max-bulk-soft-taint-time
+	skip-nodes-with-system-pods skip-nodes-with-local-storage skip-nodes-with-custom-controller-pods min-replica-count
+	blocking-system-pod-distruption-timeout unremovable-node-recheck-timeout ignore-daemonsets-utilization
+	ignore-mirror-pods-utilization daemonset-eviction-for-empty-nodes daemonset-eviction-for-occupied-nodes
+	cordon-node-before-terminating node-delete-delay-after-taint node-deletion-delay-timeout node-deletion-batcher-interval
+	node-deletion-in-batch-enabled drain-priority-config force-delete-failed-nodes async-node-groups
+	enable-provisioning-requests kube-client-qps-for-provisioning-requests provisioning-request-initial-backoff-time
+	provisioning-request-max-backoff-time provisioning-request-max-backoff-cache-size check-capacity-batch-processing
+	check-capacity-provisioning-request-max-batch-size check-capacity-provisioning-request-batch-timebox
+	check-capacity-processor-instance enable-proactive-scaleup pod-injection-limit enable-dynamic-resource-allocation
+	enable-csi-node-aware-scheduling grpc-expander-url grpc-expander-cert node-autoprovisioning-enabled
+	max-autoprovisioned-node-group-count scheduler-config-file salvo-scale-up fastpath-binpacking-enabled
+	max-binpacking-time max-nodegroup-binpacking-duration scaleup-simulation-for-skipped-node-groups-enabled
+	capacity-buffer-controller-enabled capacity-buffer-pod-injection-enabled capacity-quotas-enabled
+	frequent-loops-enabled regional max-inactivity-for-scale-down scale-down-node-grouping bypass-scheduler-on-capacity-buffers`)
+
+// irrelevant are upstream flags that do not change what is decided.
+var irrelevant = set(`
+	v vmodule logtostderr alsologtostderr stderrthreshold log-dir log-file log-file-max-size log-backtrace-at log-flush-frequency
+	add-dir-header one-output skip-headers skip-log-headers logging-format log-json-info-buffer-size log-json-split-stream
+	log-text-info-buffer-size log-text-split-stream feature-gates
+	address kubernetes kubeconfig kube-api-content-type kube-client-qps kube-client-burst cloud-config cloud-provider
+	cluster-name user-agent nodes node-group-auto-discovery profiling leader-elect leader-elect-lease-duration
+	leader-elect-renew-deadline leader-elect-retry-period leader-elect-resource-lock leader-elect-resource-name
+	leader-elect-resource-namespace max-inactivity max-failing-time max-startup-time write-status-configmap emit-per-nodegroup-metrics
+	debugging-snapshot-enabled initial-node-template-directory aws-use-static-instance-list gce-concurrent-refreshes
+	gce-mig-instances-min-refresh-wait-time bulk-mig-instances-listing-enabled max-concurrent-scale-up-requests
+	node-info-cache-workers predicate-parallelism cluster-snapshot-parallelism parallel-drain max-core-total estimator
+	clusterapi-cloud-config-authoritative concurrent-gce-refreshes scale-up-status-log azure-vmss-cache-ttl
+	lister-page-size balance-status unneeded-node-logging-quota unremovable-node-logging-quota log-quota healthcheck-address help version`)
+
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		out[w] = true
+	}
+	return out
+}
+
+// ParseSettings reads a recorded deployment's flags over upstream's defaults. Both `--flag=value` and `--flag value`
+// are taken, one dash or two. A bad value of a modelled flag and an impossible expander chain are errors. Every flag
+// that is unknown, or known and not modelled, gets a warning that names it; flags that cannot change a decision are
+// taken silently.
+func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
+	out := DefaultSettings()
+	out.Priorities = s.Priorities
+	f := flagSet(&out)
+	var warnings []string
+	for i := 0; i < len(s.Flags); i++ {
+		arg := s.Flags[i]
+		if arg == "--" || arg == "" {
+			continue
+		}
+		if !strings.HasPrefix(arg, "-") {
+			if i > 0 || !strings.Contains(path.Base(arg), "cluster-autoscaler") {
+				warnings = append(warnings, fmt.Sprintf("argument %q is not a flag and has no effect", arg))
+			}
+			continue
+		}
+		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		name = strings.ReplaceAll(name, "_", "-")
+		flag := f.Lookup(name)
+		next := ""
+		nextIsValue := i+1 < len(s.Flags) && !strings.HasPrefix(s.Flags[i+1], "-")
+		if nextIsValue {
+			next = s.Flags[i+1]
+		}
+		if flag == nil {
+			// A value in the next argument belongs to the flag, unless the flag is a known switch.
+			if !hasValue && nextIsValue {
+				i++
+			}
+			switch {
+			case irrelevant[name]:
+			case notModelled[name]:
+				warnings = append(warnings, fmt.Sprintf("flag --%s is not modelled: the replay decides as if it were not set", name))
+			default:
+				warnings = append(warnings, fmt.Sprintf("flag --%s is unknown and has no effect", name))
+			}
+			continue
+		}
+		switch {
+		case hasValue:
+		case flag.NoOptDefVal != "":
+			value = flag.NoOptDefVal
+		case i+1 < len(s.Flags):
+			// A negative number is a value, too.
+			next = s.Flags[i+1]
+			if _, err := strconv.ParseFloat(next, 64); strings.HasPrefix(next, "-") && err != nil {
+				return Settings{}, warnings, fmt.Errorf("flag --%s: value is missing", name)
+			}
+			value = next
+			i++
+		default:
+			return Settings{}, warnings, fmt.Errorf("flag --%s: value is missing", name)
+		}
+		if err := flag.Value.Set(value); err != nil {
+			return Settings{}, warnings, fmt.Errorf("flag --%s=%s: %w", name, value, err)
+		}
+	}
+	if err := out.check(); err != nil {
+		return Settings{}, warnings, err
+	}
+	return out, warnings, nil
+}
+
+// check refuses settings upstream would not start with.
+func (s Settings) check() error {
+	if s.ScanInterval <= 0 {
+		return fmt.Errorf("scan interval %s must be positive", s.ScanInterval)
+	}
+	if len(s.Expander) == 0 {
+		return fmt.Errorf("expander: the chain is empty")
+	}
+	seen := map[string]bool{}
+	for i, e := range s.Expander {
+		if _, ok := expanders[e]; !ok && e != expanderRandom {
+			return fmt.Errorf("expander %q is not supported: want one of %s", e, strings.Join(expanderNames(), ", "))
+		}
+		if seen[e] {
+			return fmt.Errorf("expander %q is given twice", e)
+		}
+		seen[e] = true
+		if e == expanderRandom && i < len(s.Expander)-1 {
+			return fmt.Errorf("expander %q must be the last of the chain: it leaves nothing to %s", e, s.Expander[i+1])
+		}
+	}
+	for name, r := range map[string]Range{"cores": s.CoresTotal, "memory": s.MemoryTotal} {
+		if r.Min > r.Max {
+			return fmt.Errorf("%s total: min %d is above max %d", name, r.Min, r.Max)
+		}
+	}
+	return nil
+}
+
+func expanderNames() []string {
+	names := []string{expanderRandom}
+	for n := range expanders {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// list is a flag of comma separated values; given again it appends, or replaces.
+type list struct {
+	to      *[]string
+	replace bool
+}
+
+func (l *list) String() string { return "" }
+func (l *list) Type() string   { return "strings" }
+func (l *list) Set(v string) error {
+	var values []string
+	for _, p := range strings.Split(v, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			values = append(values, p)
+		}
+	}
+	if l.replace {
+		*l.to = values
+		return nil
+	}
+	*l.to = append(*l.to, values...)
+	return nil
+}
+
+// rangeFlag is "<min>:<max>".
+type rangeFlag struct{ to *Range }
+
+func (r *rangeFlag) String() string { return "" }
+func (r *rangeFlag) Type() string   { return "min:max" }
+func (r *rangeFlag) Set(v string) error {
+	parsed, err := parseRange(strings.Split(v, ":"))
+	if err != nil {
+		return err
+	}
+	*r.to = parsed
+	return nil
+}
+
+func parseRange(parts []string) (Range, error) {
+	if len(parts) != 2 {
+		return Range{}, fmt.Errorf("want <min>:<max>")
+	}
+	minimum, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil {
+		return Range{}, fmt.Errorf("min: %w", err)
+	}
+	maximum, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		return Range{}, fmt.Errorf("max: %w", err)
+	}
+	if minimum < 0 || maximum < minimum {
+		return Range{}, fmt.Errorf("want 0 <= min <= max")
+	}
+	return Range{minimum, maximum}, nil
+}
+
+// gpuFlag is "<type>:<min>:<max>", given once per type.
+type gpuFlag struct{ s *Settings }
+
+func (g *gpuFlag) String() string { return "" }
+func (g *gpuFlag) Type() string   { return "type:min:max" }
+func (g *gpuFlag) Set(v string) error {
+	parts := strings.Split(v, ":")
+	if len(parts) != 3 || parts[0] == "" {
+		return fmt.Errorf("want <gpu type>:<min>:<max>")
+	}
+	r, err := parseRange(parts[1:])
+	if err != nil {
+		return err
+	}
+	g.s.GPUTotal[parts[0]] = r
+	return nil
+}

@@ -1,0 +1,72 @@
+package virtualca
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+var testStart = time.Date(2026, time.March, 1, 10, 0, 0, 0, time.UTC)
+
+// testCluster is a scalehist.Cluster of plain objects.
+type testCluster struct{ objects scalehist.Objects }
+
+func (c *testCluster) Cluster() *scalehist.Objects                             { return &c.objects }
+func (c *testCluster) Evict(context.Context, string, string) error             { return nil }
+func (c *testCluster) SetTaints(context.Context, string, []corev1.Taint) error { return nil }
+
+// advance lets the provider's events become true in the cluster.
+func (c *testCluster) advance(p *cloudprovider.Provider, now time.Time) {
+	for _, e := range p.Advance(now) {
+		if e.Type == cloudprovider.NodeJoined {
+			c.objects.Nodes = append(c.objects.Nodes, e.Node)
+		}
+	}
+}
+
+// testNode has been Ready for an hour; without a name it is a template.
+func testNode(name, group, cpu, memory string) *corev1.Node {
+	list := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), corev1.ResourcePods: resource.MustParse("110"),
+	}
+	born := metav1.NewTime(testStart.Add(-time.Hour))
+	n := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("node/" + name), CreationTimestamp: born, Labels: map[string]string{}, Annotations: map[string]string{}},
+		Status: corev1.NodeStatus{Capacity: list, Allocatable: list.DeepCopy(), Conditions: []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: born,
+		}}},
+	}
+	if name != "" {
+		n.Labels[corev1.LabelHostname] = name
+	}
+	if group != "" {
+		n.Annotations[v1alpha1.NodeGroupAnnotation] = group
+	}
+	return n
+}
+
+// testPod is an hour old and unschedulable; owner names its ReplicaSet, "" is none.
+func testPod(name, owner, cpu, memory string) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("pod/" + name), CreationTimestamp: metav1.NewTime(testStart.Add(-time.Hour)), Labels: map[string]string{"app": owner}},
+		Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+		}}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+		}}},
+	}
+	if owner != "" {
+		yes := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: &yes}}
+	}
+	return p
+}

@@ -1,0 +1,127 @@
+package virtualca
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Taints upstream knows (cluster-autoscaler, utils/taints).
+const (
+	toBeDeletedTaint       = "ToBeDeletedByClusterAutoscaler"
+	deletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler"
+	startupTaintPrefix     = "startup-taint.cluster-autoscaler.kubernetes.io/"
+	ignoreTaintPrefix      = "ignore-taint.cluster-autoscaler.kubernetes.io/"
+	statusTaintPrefix      = "status-taint.cluster-autoscaler.kubernetes.io/"
+	gpuResource            = corev1.ResourceName("nvidia.com/gpu")
+)
+
+// conditionTaints are put on nodes for conditions that a fresh node does not have.
+var conditionTaints = map[string]bool{
+	corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true,
+	corev1.TaintNodeMemoryPressure: true, corev1.TaintNodeDiskPressure: true, corev1.TaintNodeNetworkUnavailable: true,
+	corev1.TaintNodePIDPressure: true, "node.cloudprovider.kubernetes.io/uninitialized": true,
+	"node.cloudprovider.kubernetes.io/shutdown":   true,
+	"cloud.google.com/impending-node-termination": true, "NodeWithImpairedVolumes": true,
+}
+
+// ready says whether a node counts as ready, and since when its state is what it is: Ready is neither False nor
+// Unknown, there is no disk pressure and a network (utils/kubernetes.GetNodeReadiness).
+func ready(n *corev1.Node) (bool, time.Time) {
+	ok, found := true, false
+	var since time.Time
+	for i := range n.Status.Conditions {
+		c := &n.Status.Conditions[i]
+		switch c.Type {
+		case corev1.NodeReady:
+			found = true
+			ok = ok && c.Status != corev1.ConditionFalse && c.Status != corev1.ConditionUnknown
+		case corev1.NodeDiskPressure, corev1.NodeNetworkUnavailable:
+			ok = ok && c.Status != corev1.ConditionTrue
+		default:
+			continue
+		}
+		if c.LastTransitionTime.After(since) {
+			since = c.LastTransitionTime.Time
+		}
+	}
+	for i := range n.Spec.Taints {
+		switch n.Spec.Taints[i].Key {
+		case corev1.TaintNodeNotReady, corev1.TaintNodeDiskPressure, corev1.TaintNodeNetworkUnavailable:
+			ok = false
+		}
+	}
+	return ok && found, since
+}
+
+func hasTaint(n *corev1.Node, key string) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
+}
+
+func (s *Settings) startupTaint(key string) bool {
+	return slices.Contains(s.StartupTaints, key) || strings.HasPrefix(key, startupTaintPrefix) || strings.HasPrefix(key, ignoreTaintPrefix)
+}
+
+func (s *Settings) statusTaint(key string) bool {
+	return slices.Contains(s.StatusTaints, key) || strings.HasPrefix(key, statusTaintPrefix)
+}
+
+// sanitizeTaints leaves the taints a fresh node of the group would have.
+func (s *Settings) sanitizeTaints(taints []corev1.Taint) []corev1.Taint {
+	var out []corev1.Taint
+	for _, t := range taints {
+		if t.Key == toBeDeletedTaint || t.Key == deletionCandidateTaint || conditionTaints[t.Key] || s.startupTaint(t.Key) || s.statusTaint(t.Key) {
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// listNodes fills the loop's node lists: all nodes, and the ready and schedulable ones. A node with a GPU label and no
+// GPU yet, or with a startup taint, is seen as not ready whatever its condition says.
+func (l *loop) listNodes() {
+	label := l.a.provider.GPULabel()
+	copies := map[*corev1.Node]*corev1.Node{}
+	for _, n := range l.objects.Nodes {
+		unready := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return l.a.settings.startupTaint(t.Key) })
+		if !unready && label != "" {
+			if _, gpu := n.Labels[label]; gpu {
+				q := n.Status.Allocatable[gpuResource]
+				unready = q.IsZero()
+			}
+		}
+		if unready {
+			c, ok := l.a.unready[n]
+			if !ok {
+				c = unreadyCopy(n)
+			}
+			copies[n] = c
+			l.nodes = append(l.nodes, c)
+			continue
+		}
+		l.nodes = append(l.nodes, n)
+		if ok, _ := ready(n); ok && !n.Spec.Unschedulable {
+			l.readyNodes++
+		}
+	}
+	l.a.unready = copies
+}
+
+// unreadyCopy is the node with its Ready condition turned to False.
+func unreadyCopy(n *corev1.Node) *corev1.Node {
+	c := n.DeepCopy()
+	for i := range c.Status.Conditions {
+		if c.Status.Conditions[i].Type == corev1.NodeReady {
+			c.Status.Conditions[i].Status = corev1.ConditionFalse
+			return c
+		}
+	}
+	c.Status.Conditions = append(c.Status.Conditions, corev1.NodeCondition{
+		Type: corev1.NodeReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Time{Time: n.CreationTimestamp.Time},
+	})
+	return c
+}

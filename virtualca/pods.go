@@ -1,0 +1,137 @@
+package virtualca
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// scaleUpDelayAnnotation on a pod lengthens --new-pod-scale-up-delay for it.
+	scaleUpDelayAnnotation = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
+	// daemonSetPodAnnotation makes a pod count as a DaemonSet's.
+	daemonSetPodAnnotation = "cluster-autoscaler.kubernetes.io/daemonset-pod"
+	// newPodBuffer and newGPUPodBuffer: while all pods are younger, scale-up waits for more of them.
+	newPodBuffer    = 2 * time.Second
+	newGPUPodBuffer = 30 * time.Second
+)
+
+// listPods sorts the pods into those that take room on a node, by node name, and those that ask for room. Pods are in
+// creation order; pods of a priority below the cutoff are in neither.
+func (l *loop) listPods() {
+	s := &l.a.settings
+	// Objects are shared and never changed in place, so the same pods sort the same way.
+	if l.a.bound != nil && slices.Equal(l.a.listed, l.objects.Pods) {
+		l.bound, l.pending = l.a.bound, l.a.pending
+		return
+	}
+	defer func() {
+		l.a.listed, l.a.bound, l.a.pending = slices.Clone(l.objects.Pods), l.bound, l.pending
+	}()
+	l.bound = make(map[string][]*corev1.Pod, len(l.nodes))
+	for _, p := range l.objects.Pods {
+		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		if len(s.AllowedSchedulers) > 0 && !slices.Contains(s.AllowedSchedulers, p.Spec.SchedulerName) {
+			continue
+		}
+		expendable := p.Spec.Priority != nil && int(*p.Spec.Priority) < s.ExpendablePriorityCutoff
+		node := p.Spec.NodeName
+		if node == "" {
+			node = p.Status.NominatedNodeName
+		}
+		switch {
+		case p.Spec.NodeName == "" && p.DeletionTimestamp != nil:
+		case node != "":
+			if !expendable {
+				l.bound[node] = append(l.bound[node], p)
+			}
+		case l.unschedulable(p):
+			if !expendable {
+				l.pending = append(l.pending, p)
+			}
+		}
+	}
+}
+
+// unschedulable: the scheduler said so; or the scheduler is one whose verdict is not waited for and none is there.
+func (l *loop) unschedulable(p *corev1.Pod) bool {
+	var scheduled *corev1.PodCondition
+	for i := range p.Status.Conditions {
+		if p.Status.Conditions[i].Type == corev1.PodScheduled {
+			scheduled = &p.Status.Conditions[i]
+			break
+		}
+	}
+	if slices.Contains(l.a.settings.BypassedSchedulers, p.Spec.SchedulerName) {
+		if scheduled == nil || (scheduled.Status == corev1.ConditionFalse && scheduled.Reason == "") {
+			return true
+		}
+	}
+	return scheduled != nil && scheduled.Status == corev1.ConditionFalse && scheduled.Reason == corev1.PodReasonUnschedulable
+}
+
+// isDaemonSetPod and isMirrorPod are pods that come with their node.
+func isDaemonSetPod(p *corev1.Pod) bool {
+	if p.Annotations[daemonSetPodAnnotation] == "true" {
+		return true
+	}
+	c := metav1.GetControllerOf(p)
+	return c != nil && c.Kind == "DaemonSet"
+}
+
+func isMirrorPod(p *corev1.Pod) bool {
+	_, ok := p.Annotations[corev1.MirrorPodAnnotationKey]
+	return ok
+}
+
+// dropYoung leaves out the pods whose scale-up delay is not over.
+func (l *loop) dropYoung(pods []*corev1.Pod) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, p := range pods {
+		delay := l.a.settings.NewPodScaleUpDelay
+		if v, ok := p.Annotations[scaleUpDelayAnnotation]; ok {
+			if d, err := time.ParseDuration(v); err == nil {
+				delay = max(delay, d)
+			} else {
+				l.note("pod %s/%s: annotation %s: %v", p.Namespace, p.Name, scaleUpDelayAnnotation, err)
+			}
+		}
+		if l.now.Sub(p.CreationTimestamp.Time) > delay {
+			out = append(out, p)
+		}
+	}
+	if n := len(pods) - len(out); n > 0 {
+		l.note("%d pods are younger than their scale-up delay", n)
+	}
+	return out
+}
+
+// allNew: the oldest pod, or the oldest pod that asks for a GPU, is so young that more are likely to follow.
+func (l *loop) allNew(pods []*corev1.Pod) bool {
+	if len(pods) == 0 {
+		return false
+	}
+	oldest, oldestGPU := l.now, time.Time{}
+	for _, p := range pods {
+		if p.CreationTimestamp.Time.Before(oldest) {
+			oldest = p.CreationTimestamp.Time
+		}
+		if asksGPU(p) && (oldestGPU.IsZero() || p.CreationTimestamp.Time.Before(oldestGPU)) {
+			oldestGPU = p.CreationTimestamp.Time
+		}
+	}
+	return oldest.Add(newPodBuffer).After(l.now) || (!oldestGPU.IsZero() && oldestGPU.Add(newGPUPodBuffer).After(l.now))
+}
+
+func asksGPU(p *corev1.Pod) bool {
+	for i := range p.Spec.Containers {
+		if _, ok := p.Spec.Containers[i].Resources.Requests[gpuResource]; ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package virtualca
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+// removeLongUnregistered deletes instances whose node never came, down to the group's min size.
+func (l *loop) removeLongUnregistered(ctx context.Context) {
+	for _, g := range l.groups {
+		for _, i := range l.a.state.of(g.Name).longUnregistered {
+			now := l.group[g.Name]
+			if now.TargetSize <= now.MinSize && !l.a.settings.ForceDeleteUnregistered {
+				l.note("%s: instance %s never registered; it stays, the group is at its min size", g.Name, i.NodeName)
+				break
+			}
+			l.deleteInstance(ctx, g.Name, i, "DeleteUnregistered", "never registered")
+		}
+	}
+}
+
+// removeFailed deletes instances that could not be created. It tries again every loop until they are gone.
+func (l *loop) removeFailed(ctx context.Context) {
+	present := map[string]bool{}
+	for _, g := range l.groups {
+		for _, i := range l.a.state.instances[g.Name] {
+			if i.State != cloudprovider.InstanceCreating || i.Error == nil {
+				continue
+			}
+			present[i.ID] = true
+			l.deleteInstance(ctx, g.Name, i, "", "could not be created: "+i.Error.Message)
+		}
+	}
+	for id := range l.a.state.failed {
+		if !present[id] {
+			delete(l.a.state.failed, id)
+		}
+	}
+}
+
+func (l *loop) deleteInstance(ctx context.Context, group string, i cloudprovider.Instance, event, why string) {
+	from := l.group[group].TargetSize
+	if err := l.a.provider.DeleteNodes(ctx, l.now, group, []string{i.NodeName}); err != nil {
+		if event != "" {
+			l.event(event+"Failed", l.statusObject(), fmt.Sprintf("Failed to remove node %s: %v", i.NodeName, err))
+		}
+		l.note("%s: instance %s %s; deleting it: %v", group, i.NodeName, why, err)
+		return
+	}
+	if event != "" {
+		l.event(event, l.statusObject(), fmt.Sprintf("Removed unregistered node %s", i.NodeName))
+	}
+	l.refresh()
+	l.d.ScaleDowns = append(l.d.ScaleDowns, scalehist.ScaleDown{NodeGroup: group, Node: i.NodeName, From: from, To: l.group[group].TargetSize, Reason: "instance " + why})
+}
+
+// fixSizes lowers target sizes that have been ahead of the nodes for too long. It says whether it changed anything.
+func (l *loop) fixSizes(ctx context.Context) (bool, error) {
+	fixed := false
+	for _, g := range l.groups {
+		size, ok := l.a.state.incorrect[g.Name]
+		if !ok || size.current >= size.expected || !size.since.Add(l.a.provisionTime(g.Name)).Before(l.now) {
+			continue
+		}
+		delta := size.expected - size.current
+		if err := l.a.provider.DecreaseTargetSize(ctx, l.now, g.Name, delta); err != nil {
+			return fixed, fmt.Errorf("decrease the target size of %s by %d: %w", g.Name, delta, err)
+		}
+		l.d.ScaleDowns = append(l.d.ScaleDowns, scalehist.ScaleDown{NodeGroup: g.Name, From: size.expected, To: size.current, Reason: "target size ahead of the nodes for too long"})
+		fixed = true
+	}
+	if fixed {
+		l.refresh()
+	}
+	return fixed, nil
+}

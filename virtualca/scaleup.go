@@ -1,0 +1,280 @@
+package virtualca
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist"
+)
+
+// The reasons for which a node group cannot grow, in upstream's words (core/scaleup/orchestrator/skippedreasons.go).
+const (
+	reasonNotReady = "not ready for scale-up"
+	reasonBackoff  = "in backoff after failed scale-up"
+	reasonMaxSize  = "max node group size reached"
+	reasonAtomic   = "atomic scale-up exceeds cluster node count limit"
+)
+
+// scaleUp asks for nodes for the pods, one group or one set of similar groups at most
+// (core/scaleup/orchestrator/orchestrator.go).
+func (l *loop) scaleUp(ctx context.Context, pods []*corev1.Pod) error {
+	groups := l.groupPods(pods)
+	q := l.newQuota()
+	valid := l.validGroups(q)
+	schedulable := map[string][]*podGroup{}
+	for _, g := range valid {
+		s, err := l.schedulableGroups(ctx, groups, g)
+		if err != nil {
+			return err
+		}
+		schedulable[g] = s
+	}
+	l.reportRejected(valid, groups, schedulable)
+	options, err := l.options(ctx, valid, schedulable)
+	if err != nil {
+		return err
+	}
+	if len(options) == 0 {
+		l.noOptions(groups)
+		return nil
+	}
+	best := l.choose(options)
+	l.report(options, best)
+	if best == nil {
+		l.note("the expander chain left no option")
+		l.noOptions(groups)
+		return nil
+	}
+	count, ok := l.capNodes(best.nodes)
+	if !ok {
+		l.d.Outcome = scalehist.ScaleUpError
+		return nil
+	}
+	if allowed, exceeded := q.allowed(best.group, count); allowed < count {
+		l.note("plan for %s cut from %d to %d nodes: %s", best.group, count, allowed, exceededReason(exceeded))
+		count = allowed
+	}
+	plan := l.split(best.group, count, schedulable, q)
+	if !l.execute(ctx, plan) {
+		l.d.Outcome = scalehist.ScaleUpError
+		l.countPods(groups, best)
+		return nil
+	}
+	l.d.Outcome = scalehist.ScaleUpSuccessful
+	l.a.lastScaleUp = l.now
+	l.countPods(groups, best)
+	l.scaleUpEvents(best.pods, l.d.ScaleUps)
+	return nil
+}
+
+// validGroups lists the groups that may grow by a node now, in the provider's order, and reports why others may not.
+func (l *loop) validGroups(q *quota) []string {
+	var out []string
+	nodes := l.a.checker.Snapshot().Len()
+	for _, g := range l.groups {
+		if why := l.skipReason(g, nodes, q); why != "" {
+			l.d.Skipped = append(l.d.Skipped, scalehist.GroupReason{NodeGroup: g.Name, Reason: why})
+			continue
+		}
+		out = append(out, g.Name)
+	}
+	return out
+}
+
+func (l *loop) skipReason(g scalehist.NodeGroup, nodes int, q *quota) string {
+	switch {
+	case !l.a.state.healthy(g.Name):
+		return reasonNotReady
+	case l.a.state.backoff.active(g.Name, l.now):
+		return reasonBackoff
+	case g.TargetSize >= g.MaxSize:
+		return reasonMaxSize
+	}
+	delta := 1
+	if l.zeroOrMax(g.Name) {
+		delta = g.MaxSize - g.TargetSize
+		if total := l.a.settings.MaxNodesTotal; total > 0 && nodes+delta > total {
+			return reasonAtomic
+		}
+	}
+	if l.template(g.Name) == nil {
+		return reasonNotReady
+	}
+	if allowed, exceeded := q.allowed(g.Name, delta); allowed < delta {
+		return exceededReason(exceeded)
+	}
+	return ""
+}
+
+func (l *loop) zeroOrMax(group string) bool {
+	o, ok := l.a.provider.GroupOptions(group)
+	return ok && o.ZeroOrMaxNodeScaling != nil && *o.ZeroOrMaxNodeScaling
+}
+
+// schedulableGroups finds the pod groups whose first pod fits on a new node of the group.
+func (l *loop) schedulableGroups(ctx context.Context, groups []*podGroup, group string) ([]*podGroup, error) {
+	c := l.a.checker
+	c.Snapshot().Fork()
+	defer c.Snapshot().Revert()
+	if err := c.Snapshot().AddNode(l.template(group).nodeInfo("fit")); err != nil {
+		return nil, fmt.Errorf("try %s: %w", group, err)
+	}
+	at := c.Snapshot().Len() - 1
+	var out []*podGroup
+	for _, g := range groups {
+		if r := c.Check(ctx, g.pods[0], at); r != nil {
+			g.rejected[group] = r.Reasons
+			continue
+		}
+		g.schedulable = true
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+// options computes what each valid group could do, in the provider's order.
+func (l *loop) options(ctx context.Context, valid []string, schedulable map[string][]*podGroup) ([]*option, error) {
+	var out []*option
+	for _, g := range valid {
+		if len(schedulable[g]) == 0 {
+			continue
+		}
+		o := &option{group: g, template: l.template(g), scores: map[string]float64{}}
+		o.similar = l.similarGroups(g, schedulable)
+		e, err := l.estimate(ctx, schedulable[g], o.template, l.nodeLimit(g, o.similar))
+		if err != nil {
+			return nil, err
+		}
+		o.nodes, o.pods = e.nodes, e.pods
+		if e.limited {
+			l.note("estimate for %s stopped at %d nodes: limit reached", g, e.nodes)
+		}
+		if o.nodes > 0 && l.zeroOrMax(g) {
+			o.nodes = l.group[g].MaxSize
+		}
+		if o.nodes == 0 || len(o.pods) == 0 {
+			continue
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// capNodes cuts a plan to what --max-nodes-total leaves, upcoming nodes counted as there.
+func (l *loop) capNodes(n int) (int, bool) {
+	total, have := l.a.settings.MaxNodesTotal, l.a.checker.Snapshot().Len()
+	if total <= 0 || n+have <= total {
+		return n, true
+	}
+	l.event("MaxNodesTotalReached", l.statusObject(), fmt.Sprintf("Max total nodes in cluster reached: %d", total))
+	l.note("max-nodes-total %d reached: plan cut from %d to %d", total, n, max(0, total-have))
+	return total - have, total-have >= 1
+}
+
+// split shares the new nodes with similar groups, then cuts each group by quota in that order; what a group loses is
+// not given to another.
+func (l *loop) split(group string, count int, schedulable map[string][]*podGroup, q *quota) []scalehist.ScaleUp {
+	targets := []scalehist.NodeGroup{l.group[group]}
+	for _, s := range l.similarGroups(group, schedulable) {
+		if allowed, _ := q.allowed(s, 1); allowed == 1 {
+			targets = append(targets, l.group[s])
+		}
+	}
+	var plan []scalehist.ScaleUp
+	for _, s := range balance(targets, count) {
+		delta := s.To - s.From
+		if allowed, exceeded := q.allowed(s.NodeGroup, delta); allowed < delta {
+			l.note("plan for %s cut from %d to %d nodes: %s", s.NodeGroup, delta, allowed, exceededReason(exceeded))
+			delta = allowed
+		}
+		if delta > 0 {
+			s.To = s.From + delta
+			q.take(s.NodeGroup, delta)
+			plan = append(plan, s)
+		}
+	}
+	return plan
+}
+
+// execute asks the provider, group by group. It stops at the first refusal, unless scale-ups are parallel.
+func (l *loop) execute(ctx context.Context, plan []scalehist.ScaleUp) bool {
+	ok := true
+	for i, s := range plan {
+		delta := s.To - s.From
+		if !ok && !l.a.settings.ParallelScaleUp {
+			l.d.Failed = append(l.d.Failed, scalehist.FailedScaleUp{NodeGroup: s.NodeGroup, Delta: delta, Reason: "not tried: " + plan[i-1].NodeGroup + " failed"})
+			continue
+		}
+		l.event("ScaledUpGroup", l.statusObject(), fmt.Sprintf("Scale-up: setting group %s size to %d instead of %d (max: %d)", s.NodeGroup, s.To, s.From, s.Max))
+		if err := l.a.provider.IncreaseSize(ctx, l.now, s.NodeGroup, delta); err != nil {
+			ok = false
+			l.event("FailedToScaleUpGroup", l.statusObject(), fmt.Sprintf("Scale-up failed for group %s: %v", s.NodeGroup, err))
+			l.d.Failed = append(l.d.Failed, scalehist.FailedScaleUp{NodeGroup: s.NodeGroup, Delta: delta, Reason: err.Error()})
+			l.backOff(s.NodeGroup, err.Error())
+			continue
+		}
+		l.event("ScaledUpGroup", l.statusObject(), fmt.Sprintf("Scale-up: group %s size set to %d instead of %d (max: %d)", s.NodeGroup, s.To, s.From, s.Max))
+		l.a.state.register(s.NodeGroup, delta, l.now, l.a.provisionTime(s.NodeGroup))
+		l.d.ScaleUps = append(l.d.ScaleUps, s)
+	}
+	l.refresh()
+	return ok
+}
+
+// countPods splits the pods: those the chosen option takes, those no valid group can take, and the rest.
+func (l *loop) countPods(groups []*podGroup, best *option) {
+	all := 0
+	for _, g := range groups {
+		all += len(g.pods)
+		if !g.schedulable {
+			l.d.PodsRemaining += len(g.pods)
+		}
+	}
+	l.d.PodsTriggered = len(best.pods)
+	l.d.PodsAwaiting = max(0, all-l.d.PodsTriggered-l.d.PodsRemaining)
+}
+
+// noOptions ends a scale-up that can help nobody and tells every pod that fits nowhere why.
+func (l *loop) noOptions(groups []*podGroup) {
+	l.d.Outcome = scalehist.ScaleUpNoOptionsAvailable
+	for _, g := range groups {
+		if g.schedulable {
+			l.d.PodsAwaiting += len(g.pods)
+			continue
+		}
+		l.d.PodsRemaining += len(g.pods)
+		reasons := map[string]int{}
+		for _, list := range g.rejected {
+			for _, r := range list {
+				reasons[r]++
+			}
+		}
+		for _, s := range l.d.Skipped {
+			reasons[s.Reason]++
+		}
+		for _, p := range g.pods {
+			l.noScaleUpEvent(p, reasons)
+		}
+	}
+}
+
+// reportRejected says for each valid group that can take no pod why, by the number of pods for each reason.
+func (l *loop) reportRejected(valid []string, groups []*podGroup, schedulable map[string][]*podGroup) {
+	for _, v := range valid {
+		if len(schedulable[v]) > 0 {
+			continue
+		}
+		counts := map[string]int{}
+		for _, g := range groups {
+			counts[strings.Join(g.rejected[v], ", ")] += len(g.pods)
+		}
+		parts := make([]string, 0, len(counts))
+		for _, r := range byCount(counts) {
+			parts = append(parts, fmt.Sprintf("%d pods: %s", counts[r], r))
+		}
+		l.d.Rejected = append(l.d.Rejected, scalehist.GroupReason{NodeGroup: v, Reason: strings.Join(parts, "; ")})
+	}
+}
