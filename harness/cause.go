@@ -97,9 +97,14 @@ func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object,
 			equality.Semantic.DeepEqual(was.Spec, o.Spec) {
 			return ch, false // its status is kept by the virtual cluster
 		}
-	case *corev1.PersistentVolume, *corev1.PersistentVolumeClaim:
+	case *corev1.PersistentVolumeClaim:
 		// A claim that comes in the window is bound by the virtual cluster; its recorded binding is an effect.
 		if ch.Op == scalehist.OpUpdate {
+			return ch, false
+		}
+	case *corev1.PersistentVolume:
+		// A volume that was made for a claim follows it; one that an administrator made is a cause.
+		if ch.Op != scalehist.OpAdd || o.Spec.ClaimRef != nil {
 			return ch, false
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/scalehist/scalehist/recorder/history"
 )
@@ -250,5 +251,23 @@ func TestTrouble(t *testing.T) {
 	r.trouble.note(t.Context(), "Namespace", nil)
 	if got := r.Stats().Trouble; got != "" {
 		t.Errorf("trouble %q after all went well, want none", got)
+	}
+}
+
+// TestWriterFails: when the history refuses to be written, the recording ends with the reason and nobody is left
+// waiting.
+func TestWriterFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.db")
+	record(t, cluster, Options{Path: path, Clock: testclock.NewFakeClock(virtualStart)}).end()
+	r, err := New(cluster, Options{Path: path, Clock: testclock.NewFakeClock(virtualStart.Add(-time.Hour)), QueueSize: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "check the clock of this machine"
+	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Run: %v, want %q", err, want)
+	}
+	if err := r.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Flush: %v, want the same", err)
 	}
 }

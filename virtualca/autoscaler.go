@@ -80,6 +80,12 @@ func New(cluster scalehist.Cluster, provider CloudProvider, settings Settings) (
 	if slices.Contains(settings.Expander, "price") && !provider.HasPrices() {
 		return nil, fmt.Errorf("expander \"price\" needs a price table: give one or choose another expander")
 	}
+	if slices.Contains(settings.Expander, "price") {
+		// Without a price for pods every option would be infinitely dear, and all would tie.
+		if v, err := provider.PodPrice(stabilizer, time.Time{}, time.Time{}.Add(time.Hour)); err != nil || v <= 0 {
+			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table (pods: cpu, memoryGiB): half a core and 500 MiB cost %v (%v)", v, err)
+		}
+	}
 	checker, err := fit.New()
 	if err != nil {
 		return nil, fmt.Errorf("fit checker: %w", err)

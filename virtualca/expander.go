@@ -2,6 +2,8 @@ package virtualca
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"math/rand"
 	"slices"
 	"strconv"
@@ -145,6 +147,8 @@ func (l *loop) report(options []*option, best *option) {
 		if len(names) > 20 {
 			names = names[:20]
 		}
+		// A template without cpu or memory has no least-waste; a Decision holds numbers only.
+		maps.DeleteFunc(o.scores, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 		l.d.Options = append(l.d.Options, scalehist.Option{
 			NodeGroup: o.group, NodeCount: o.nodes, Pods: len(o.pods), PodNames: names,
 			SimilarNodeGroups: o.similar, Scores: o.scores, Chosen: o == best, Reason: o.reason,

@@ -75,22 +75,20 @@ var notModelled = set(`
 	max-autoprovisioned-node-group-count scheduler-config-file salvo-scale-up fastpath-binpacking-enabled
 	max-binpacking-time max-nodegroup-binpacking-duration scaleup-simulation-for-skipped-node-groups-enabled
 	capacity-buffer-controller-enabled capacity-buffer-pod-injection-enabled capacity-quotas-enabled
-	frequent-loops-enabled regional max-inactivity-for-scale-down scale-down-node-grouping bypass-scheduler-on-capacity-buffers`)
+	frequent-loops-enabled feature-gates regional`)
 
 // irrelevant are upstream flags that do not change what is decided.
 var irrelevant = set(`
 	v vmodule logtostderr alsologtostderr stderrthreshold log-dir log-file log-file-max-size log-backtrace-at log-flush-frequency
 	add-dir-header one-output skip-headers skip-log-headers logging-format log-json-info-buffer-size log-json-split-stream
-	log-text-info-buffer-size log-text-split-stream feature-gates
+	log-text-info-buffer-size log-text-split-stream
 	address kubernetes kubeconfig kube-api-content-type kube-client-qps kube-client-burst cloud-config cloud-provider
 	cluster-name user-agent nodes node-group-auto-discovery profiling leader-elect leader-elect-lease-duration
 	leader-elect-renew-deadline leader-elect-retry-period leader-elect-resource-lock leader-elect-resource-name
 	leader-elect-resource-namespace max-inactivity max-failing-time max-startup-time write-status-configmap emit-per-nodegroup-metrics
-	debugging-snapshot-enabled initial-node-template-directory aws-use-static-instance-list gce-concurrent-refreshes
-	gce-mig-instances-min-refresh-wait-time bulk-mig-instances-listing-enabled max-concurrent-scale-up-requests
-	node-info-cache-workers predicate-parallelism cluster-snapshot-parallelism parallel-drain max-core-total estimator
-	clusterapi-cloud-config-authoritative concurrent-gce-refreshes scale-up-status-log azure-vmss-cache-ttl
-	lister-page-size balance-status unneeded-node-logging-quota unremovable-node-logging-quota log-quota healthcheck-address help version`)
+	debugging-snapshot-enabled aws-use-static-instance-list gce-concurrent-refreshes gce-mig-instances-min-refresh-wait-time
+	bulk-mig-instances-listing-enabled predicate-parallelism cluster-snapshot-parallelism estimator
+	clusterapi-cloud-config-authoritative help version`)
 
 func set(words string) map[string]bool {
 	out := map[string]bool{}
@@ -129,7 +127,7 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 			next = s.Flags[i+1]
 		}
 		if flag == nil {
-			// A value in the next argument belongs to the flag, unless the flag is a known switch.
+			// What stands alone behind a flag is its value: upstream takes no other arguments.
 			if !hasValue && nextIsValue {
 				i++
 			}
@@ -188,10 +186,11 @@ func (s Settings) check() error {
 			return fmt.Errorf("expander %q must be the last of the chain: it leaves nothing to %s", e, s.Expander[i+1])
 		}
 	}
-	for name, r := range map[string]Range{"cores": s.CoresTotal, "memory": s.MemoryTotal} {
-		if r.Min > r.Max {
-			return fmt.Errorf("%s total: min %d is above max %d", name, r.Min, r.Max)
-		}
+	if r := s.CoresTotal; r.Min > r.Max {
+		return fmt.Errorf("cores total: min %d is above max %d", r.Min, r.Max)
+	}
+	if r := s.MemoryTotal; r.Min > r.Max {
+		return fmt.Errorf("memory total: min %d is above max %d", r.Min, r.Max)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package virtualca
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,11 +18,23 @@ import (
 var testStart = time.Date(2026, time.March, 1, 10, 0, 0, 0, time.UTC)
 
 // testCluster is a scalehist.Cluster of plain objects.
-type testCluster struct{ objects scalehist.Objects }
+type testCluster struct {
+	objects scalehist.Objects
+	// tainted are the calls of SetTaints: "node: [keys]".
+	tainted []string
+}
 
-func (c *testCluster) Cluster() *scalehist.Objects                             { return &c.objects }
-func (c *testCluster) Evict(context.Context, string, string) error             { return nil }
-func (c *testCluster) SetTaints(context.Context, string, []corev1.Taint) error { return nil }
+func (c *testCluster) Cluster() *scalehist.Objects                 { return &c.objects }
+func (c *testCluster) Evict(context.Context, string, string) error { return nil }
+
+func (c *testCluster) SetTaints(_ context.Context, node string, taints []corev1.Taint) error {
+	var keys []string
+	for _, t := range taints {
+		keys = append(keys, t.Key)
+	}
+	c.tainted = append(c.tainted, fmt.Sprintf("%s: %v", node, keys))
+	return nil
+}
 
 // advance lets the provider's events become true in the cluster.
 func (c *testCluster) advance(p *cloudprovider.Provider, now time.Time) {

@@ -78,6 +78,11 @@ func (l *loop) note(format string, args ...any) {
 
 func (l *loop) run(ctx context.Context) error {
 	l.refresh()
+	if l.a.loops == 1 {
+		if err := l.cleanUp(ctx); err != nil {
+			return err
+		}
+	}
 	l.listNodes()
 	if stop := l.notActionable(); stop {
 		return nil
@@ -100,9 +105,8 @@ func (l *loop) run(ctx context.Context) error {
 		return nil
 	}
 	l.removeFailed(ctx)
-	fixed, err := l.fixSizes(ctx)
-	if err != nil || fixed {
-		return err
+	if l.fixSizes(ctx) {
+		return nil
 	}
 	if err := l.addUpcoming(); err != nil {
 		return err
@@ -112,6 +116,27 @@ func (l *loop) run(ctx context.Context) error {
 	}
 	if l.a.settings.EnforceMinSize {
 		l.enforceMinSizes(ctx)
+	}
+	return nil
+}
+
+// cleanUp takes the deletion taints of an earlier autoscaler off the nodes of known groups: whoever put them there does
+// not go on with it. Upstream uncordons such nodes as well, which the Cluster has no means for.
+func (l *loop) cleanUp(ctx context.Context) error {
+	changed := false
+	for _, n := range l.objects.Nodes {
+		if _, ok := l.a.provider.GroupForNode(n); !ok || !hasTaint(n, toBeDeletedTaint) {
+			continue
+		}
+		taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == toBeDeletedTaint })
+		if err := l.a.cluster.SetTaints(ctx, n.Name, taints); err != nil {
+			return fmt.Errorf("take taint %s off node %s: %w", toBeDeletedTaint, n.Name, err)
+		}
+		l.event("ClusterAutoscalerCleanup", "Node/"+n.Name, "marking the node as schedulable")
+		changed = true
+	}
+	if changed {
+		l.objects = l.a.cluster.Cluster()
 	}
 	return nil
 }
@@ -170,7 +195,7 @@ func withKey(m map[string]string, k, v string) map[string]string {
 
 // scaleUpIfNeeded finds the pods that need new nodes and decides whether to act on them now.
 func (l *loop) scaleUpIfNeeded(ctx context.Context) error {
-	pods := l.filterSchedulable(ctx, listingOrder(l.pending, l.a.settings.Seed, podName))
+	pods := l.filterSchedulable(ctx, clearTPU(listingOrder(l.pending, l.a.settings.Seed, podName)))
 	pods = l.dropYoung(dropDaemonSetPods(pods))
 	for _, p := range pods {
 		l.d.UnschedulablePods = append(l.d.UnschedulablePods, podName(p))

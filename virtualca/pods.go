@@ -1,10 +1,13 @@
 package virtualca
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -86,6 +89,32 @@ func isDaemonSetPod(p *corev1.Pod) bool {
 func isMirrorPod(p *corev1.Pod) bool {
 	_, ok := p.Annotations[corev1.MirrorPodAnnotationKey]
 	return ok
+}
+
+// tpuPrefix starts the names of TPU resources, which no node ever lists.
+const tpuPrefix = "cloud-tpus.google.com/"
+
+// clearTPU replaces pods that ask for TPUs by copies that do not: those are attached by network, not by node.
+func clearTPU(pods []*corev1.Pod) []*corev1.Pod {
+	isTPU := func(r corev1.ResourceName, _ resource.Quantity) bool { return strings.HasPrefix(string(r), tpuPrefix) }
+	for i, p := range pods {
+		asks := false
+		for _, c := range p.Spec.Containers {
+			for r := range c.Resources.Requests {
+				asks = asks || isTPU(r, resource.Quantity{})
+			}
+		}
+		if !asks {
+			continue
+		}
+		c := p.DeepCopy()
+		for j := range c.Spec.Containers {
+			maps.DeleteFunc(c.Spec.Containers[j].Resources.Requests, isTPU)
+			maps.DeleteFunc(c.Spec.Containers[j].Resources.Limits, isTPU)
+		}
+		pods[i] = c
+	}
+	return pods
 }
 
 // dropYoung leaves out the pods whose scale-up delay is not over.

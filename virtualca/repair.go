@@ -57,8 +57,9 @@ func (l *loop) deleteInstance(ctx context.Context, group string, i cloudprovider
 	l.d.ScaleDowns = append(l.d.ScaleDowns, scalehist.ScaleDown{NodeGroup: group, Node: i.NodeName, From: from, To: l.group[group].TargetSize, Reason: "instance " + why})
 }
 
-// fixSizes lowers target sizes that have been ahead of the nodes for too long. It says whether it changed anything.
-func (l *loop) fixSizes(ctx context.Context) (bool, error) {
+// fixSizes lowers target sizes that have been ahead of the nodes for too long. It says whether the loop is over: it is
+// when a size was changed, or the provider refused to.
+func (l *loop) fixSizes(ctx context.Context) bool {
 	fixed := false
 	for _, g := range l.groups {
 		size, ok := l.a.state.incorrect[g.Name]
@@ -67,7 +68,8 @@ func (l *loop) fixSizes(ctx context.Context) (bool, error) {
 		}
 		delta := size.expected - size.current
 		if err := l.a.provider.DecreaseTargetSize(ctx, l.now, g.Name, delta); err != nil {
-			return fixed, fmt.Errorf("decrease the target size of %s by %d: %w", g.Name, delta, err)
+			l.note("%s: target size %d is ahead of %d nodes for too long; lowering it: %v", g.Name, size.expected, size.current, err)
+			return true
 		}
 		l.d.ScaleDowns = append(l.d.ScaleDowns, scalehist.ScaleDown{NodeGroup: g.Name, From: size.expected, To: size.current, Reason: "target size ahead of the nodes for too long"})
 		fixed = true
@@ -75,5 +77,5 @@ func (l *loop) fixSizes(ctx context.Context) (bool, error) {
 	if fixed {
 		l.refresh()
 	}
-	return fixed, nil
+	return fixed
 }

@@ -273,7 +273,11 @@ func (l *loop) reportRejected(valid []string, groups []*podGroup, schedulable ma
 		}
 		parts := make([]string, 0, len(counts))
 		for _, r := range byCount(counts) {
-			parts = append(parts, fmt.Sprintf("%d pods: %s", counts[r], r))
+			noun := "pods"
+			if counts[r] == 1 {
+				noun = "pod"
+			}
+			parts = append(parts, fmt.Sprintf("%d %s: %s", counts[r], noun, r))
 		}
 		l.d.Rejected = append(l.d.Rejected, scalehist.GroupReason{NodeGroup: v, Reason: strings.Join(parts, "; ")})
 	}

@@ -150,7 +150,9 @@ func (e *EnvTest) writeStatus(ctx context.Context, it *item, given scalehist.Obj
 		return fmt.Errorf("status: %w", err)
 	}
 	if p, ok := given.(*corev1.Pod); ok {
-		it.given = podScheduled(p)
+		if c := podScheduled(p); c != nil {
+			it.scheduled = c
+		}
 	}
 	return nil
 }

@@ -1,11 +1,14 @@
 package kvcl_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -113,5 +116,19 @@ func TestSeesWhatOthersWrite(t *testing.T) {
 	}
 	if n := len(e.Cluster().Pods); n != 0 {
 		t.Errorf("%d pods, want none", n)
+	}
+}
+
+// TestBecomesHealthy: Start does not wait for /healthz, but a server that never gets there is ended by envtest.
+func TestBecomesHealthy(t *testing.T) {
+	e := start(t, kvcl.Options{})
+	c, _ := e.Client()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		text, err := c.Discovery().RESTClient().Get().AbsPath("/healthz").DoRaw(ctx)
+		return err == nil && string(text) == "ok", nil
+	})
+	if err != nil {
+		text, _ := c.Discovery().RESTClient().Get().AbsPath("/healthz").Param("verbose", "true").DoRaw(t.Context())
+		t.Errorf("%v; /healthz says:\n%s", err, text)
 	}
 }

@@ -24,8 +24,10 @@ import (
 )
 
 const (
-	// startTimeout bounds how long each process may take; a loaded machine needs some seconds.
-	startTimeout = 60 * time.Second
+	// bootTimeout bounds how long it may take until pods are served; a loaded machine needs some seconds.
+	bootTimeout = 60 * time.Second
+	// healthTimeout is how long envtest, which waits on in the background, gives /healthz before it ends the server.
+	healthTimeout = 10 * time.Minute
 	// readyPoll is how often we ask whether pods are served.
 	readyPoll = 5 * time.Millisecond
 	// launchTries: a port that was free may be taken by the time a process binds it.
@@ -133,8 +135,8 @@ func (p *processes) configure(acc *access, certs string, apiTail, etcdTail io.Wr
 	}
 	p.env = &envtest.Environment{
 		UseExistingCluster:       ptr.To(false),
-		ControlPlaneStartTimeout: startTimeout,
-		ControlPlaneStopTimeout:  startTimeout,
+		ControlPlaneStartTimeout: healthTimeout,
+		ControlPlaneStopTimeout:  bootTimeout,
 	}
 	etcdDir := filepath.Join(p.home.Dir, "etcd.data")
 	if err := os.Mkdir(etcdDir, 0o700); err != nil {
@@ -189,11 +191,14 @@ var apiserverFlags = map[string]string{
 		"MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
 		"ResourceQuota",
 	}, ","),
-	// apiregistration must stay, or the server refuses to start. The recorder watches apps, batch, policy and events.
+	// Without apiregistration the server refuses to start; without networking and apiextensions its hooks wait for
+	// informers that never fill, /healthz stays bad, and the server ends after a minute. The recorder watches apps,
+	// batch, policy and events.
 	"runtime-config": strings.Join([]string{
 		"api/all=false", "api/v1=true", "apiregistration.k8s.io/v1=true", "apps/v1=true", "batch/v1=true",
 		"policy/v1=true", "scheduling.k8s.io/v1=true", "storage.k8s.io/v1=true", "events.k8s.io/v1=true",
-		"coordination.k8s.io/v1=true", "node.k8s.io/v1=true",
+		"coordination.k8s.io/v1=true", "node.k8s.io/v1=true", "networking.k8s.io/v1=true",
+		"apiextensions.k8s.io/v1=true",
 	}, ","),
 }
 
@@ -205,6 +210,8 @@ func (p *processes) waitReady(ctx context.Context) error {
 	}
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
+	late := time.NewTimer(bootTimeout)
+	defer late.Stop()
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.config.Host+"/api/v1/pods?limit=1", nil)
 		if err != nil {
@@ -224,6 +231,8 @@ func (p *processes) waitReady(ctx context.Context) error {
 			}
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-late.C:
+			return fmt.Errorf("kube-apiserver does not serve pods after %s", bootTimeout)
 		case <-tick.C:
 			// envtest would try four more times, in silence.
 			for name, link := range p.links {

@@ -25,8 +25,7 @@ type item struct {
 	deletion *metav1.Time
 	// service is the recorded spec of a Service; its network fields are not sent.
 	service *corev1.ServiceSpec
-	// given is the PodScheduled condition that Apply wrote; scheduled is the one in virtual time.
-	given     *corev1.PodCondition
+	// scheduled is the PodScheduled condition as Cluster shows it: given to Apply, or in virtual time.
 	scheduled *corev1.PodCondition
 	// sent is a pod as Apply last sent it, without what the API server filled in.
 	sent scalehist.Object
@@ -177,32 +176,26 @@ func (it *item) restore(obj scalehist.Object, now time.Time) scalehist.Object {
 }
 
 // restoreScheduled replaces the wall-clock time of PodScheduled, which the API server stamps at creation and binding
-// and the scheduler in its patches. A condition that Apply wrote stays as it was given.
+// and the scheduler in its patches, and puts in the newest message, of which the API server has the first.
 func (it *item) restoreScheduled(p *corev1.Pod, now time.Time) {
 	for i := range p.Status.Conditions {
 		c := &p.Status.Conditions[i]
 		if c.Type != corev1.PodScheduled {
 			continue
 		}
-		if it.given != nil && it.given.Status == c.Status && it.given.LastTransitionTime.Equal(&c.LastTransitionTime) {
-			return
-		}
-		c.ObservedGeneration = 0
-		if it.scheduled == nil || it.scheduled.Status != c.Status {
-			t := metav1.NewTime(now)
-			if it.obj == nil {
-				t = it.created
-			}
-			c.LastTransitionTime, c.LastProbeTime = t, metav1.Time{}
+		switch {
+		case it.scheduled == nil || it.scheduled.Status != c.Status:
 			it.scheduled = c.DeepCopy()
-			return
-		}
-		// The newest message lives here; the API server has the first.
-		if it.scheduled.Reason != c.Reason {
+			it.scheduled.ObservedGeneration = 0
+			it.scheduled.LastProbeTime = metav1.Time{}
+			it.scheduled.LastTransitionTime = metav1.NewTime(now)
+			if it.obj == nil {
+				it.scheduled.LastTransitionTime = it.created
+			}
+		case it.scheduled.Reason != c.Reason:
 			it.scheduled.Reason, it.scheduled.Message = c.Reason, c.Message
 		}
 		*c = *it.scheduled
-		return
 	}
 }
 

@@ -83,7 +83,11 @@ func (p *Provider) Adopt(n *corev1.Node) error {
 	if id == "" {
 		id = providerIDPrefix + n.Name
 	}
-	p.add(p.groups[name], &instance{Instance: Instance{ID: id, State: InstanceRunning, NodeName: n.Name, CreatedAt: n.CreationTimestamp.Time}})
+	created := n.CreationTimestamp.Time
+	if created.IsZero() {
+		created = p.opts.Start
+	}
+	p.add(p.groups[name], &instance{Instance: Instance{ID: id, State: InstanceRunning, NodeName: n.Name, CreatedAt: created}})
 	return nil
 }
 

@@ -24,7 +24,7 @@ const (
 
 // Options say how a Provider behaves. The zero value has the documented defaults, no faults and no prices.
 type Options struct {
-	// Start is the instant the provider begins at.
+	// Start is the instant the provider begins at: when adopted nodes without a creation time were made.
 	Start time.Time
 	// ProvisionDelay is the time from a request to the Ready node, by group name. Groups not named take
 	// DefaultDelay, and with that nil DefaultProvisionDelay. Zero is allowed: the node joins at the next Advance.

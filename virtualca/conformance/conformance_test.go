@@ -3,42 +3,222 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalehist/scalehist"
 )
 
-func TestDebugAgreement(t *testing.T) {
-	cases, err := Load("../../fixtures/conformance/ca-decisions.jsonl.gz")
+const casesFile = "../../fixtures/conformance/ca-decisions.jsonl.gz"
+
+func load(t testing.TB) []Case {
+	t.Helper()
+	cases, err := Load(casesFile)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cases
+}
+
+// wantAgreement is what was reached, "agreed/cases" by category. It may only go up. Where it is short of all, the
+// order in which upstream's map lists the pods decides: TestEveryCaseIsReachable holds those.
+var wantAgreement = map[string]string{
+	"antiaffinity": "15/15", "balance": "19/19", "binpack": "25/25", "daemonset": "24/24", "expendable": "21/21", "fail": "10/10",
+	"fit": "20/20", "fromzero": "24/25", "gpu": "25/25", "limits": "15/16", "price": "23/23", "priority": "24/24", "spread": "24/24",
+	"taint": "25/25", "upcoming": "25/25",
+}
+
+// wantScaleDown counts the cases that wait for scale-down, by category.
+var wantScaleDown = map[string]int{"mixed": 22, "sd_basic": 22, "sd_block": 25, "sd_empty": 25, "sd_pdb": 21, "sd_util": 23}
+
+func TestAgreement(t *testing.T) {
+	cases := load(t)
 	results, err := RunAll(t.Context(), cases)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agree, all := map[string]int{}, map[string]int{}
+	agreed, all, scaleDown := map[string]int{}, map[string]int{}, map[string]int{}
 	for i, r := range results {
-		if errors.Is(r.Err, ErrNeedsScaleDown) {
+		switch {
+		case errors.Is(r.Err, ErrNeedsScaleDown):
+			scaleDown[r.Category]++
 			continue
+		case r.Err != nil:
+			t.Error(r.Err)
+		case r.Agrees:
+			agreed[r.Category]++
+		default:
+			t.Logf("%s: %s", r.Name, explain(r, cases[i]))
 		}
 		all[r.Category]++
-		if r.Err != nil {
-			t.Log(r.Err)
+	}
+	got := map[string]string{}
+	for c, n := range all {
+		got[c] = fmt.Sprintf("%d/%d", agreed[c], n)
+	}
+	if diff := cmp.Diff(wantAgreement, got); diff != "" {
+		t.Errorf("agreement by category (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantScaleDown, scaleDown); diff != "" {
+		t.Errorf("cases that need scale-down (-want +got):\n%s", diff)
+	}
+}
+
+// explain prints a disagreement: ours, theirs, and our options loop by loop.
+func explain(r Result, c Case) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "got %v, want one of", r.Got.Deltas)
+	for _, o := range c.Outcomes {
+		fmt.Fprintf(&b, " %v", o.Deltas)
+	}
+	for _, d := range r.Decisions {
+		fmt.Fprintf(&b, "\n  loop %d: %s;", d.Loop, d.Summary())
+		for _, o := range d.Options {
+			fmt.Fprintf(&b, " %s %d nodes %d pods (%s)", o.NodeGroup, o.NodeCount, o.Pods, o.Reason)
+		}
+	}
+	return b.String()
+}
+
+// TestEveryCaseIsReachable: where our order of pods leads to another outcome than upstream's runs, another order leads
+// to one of theirs. What differs is chance, not a rule.
+func TestEveryCaseIsReachable(t *testing.T) {
+	const seeds = 10
+	for _, c := range load(t) {
+		if c.Input.ScaleDown() {
 			continue
 		}
-		if r.Agrees {
-			agree[r.Category]++
-			continue
-		}
-		s := ""
-		for _, d := range r.Decisions {
-			s += fmt.Sprintf("\n    %s opts:", d.Summary())
-			for _, o := range d.Options {
-				s += fmt.Sprintf(" %s n%d p%d %v;", o.NodeGroup, o.NodeCount, o.Pods, o.Scores)
+		reached := false
+		for seed := range int64(seeds) {
+			r, err := RunSeed(t.Context(), c, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reached = r.Agrees; reached {
+				break
 			}
 		}
-		t.Logf("%s: got %v want %v%s", r.Name, r.Got.Deltas, cases[i].Outcomes, s)
+		if !reached {
+			t.Errorf("%s: no outcome of upstream's in %d orders", c.Name, seeds)
+		}
 	}
-	for c := range all {
-		t.Logf("%s %d/%d", c, agree[c], all[c])
+}
+
+// TestRunTwice: the same cases, the same decisions, in whatever order and company they run.
+func TestRunTwice(t *testing.T) {
+	cases := load(t)
+	first, err := RunAll(t.Context(), cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(cases)
+	second, err := RunAll(t.Context(), cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(second)
+	for i := range first {
+		if errors.Is(first[i].Err, ErrNeedsScaleDown) {
+			continue
+		}
+		if diff := cmp.Diff(first[i], second[i]); diff != "" {
+			t.Fatalf("%s: two runs differ:\n%s", first[i].Name, diff)
+		}
+	}
+}
+
+func TestScaleDownCasesSaySo(t *testing.T) {
+	_, err := Run(t.Context(), Case{Name: "x", Input: Input{Mode: "full"}})
+	if !errors.Is(err, ErrNeedsScaleDown) || err.Error() != "case x: needs scale-down" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name":"x","inputs":{}}`:                                               `line 1: json: unknown field "inputs"`,
+		"\n" + `{"name":"x","input":{"nodeGroup":[]}}`:                           `line 2: json: unknown field "nodeGroup"`,
+		`{"name":"x","input":{"mode":"down"}}`:                                   `case x: mode "down" is unknown`,
+		`{"name":"x","input":{"materialize":"later"}}`:                           `case x: materialize "later" is unknown`,
+		`{"name":"x","input":{"tieBreak":"last"}}`:                               `case x: tieBreak "last" is unknown`,
+		`{"name":"x","input":{"nodes":[{"nodeGroup":"g","node":{}}]}}`:           `node group "g" does not exist`,
+		`{"name":"x","input":{"nodes":[{"nodeGroup":""}]}}`:                      `has no node`,
+		`{"name":"x"} {"name":"y"}`:                                              `more than one value`,
+		`{"name":"x","input":{"nodeGroups":[{"options":{"maxNodeTime":"1m"}}]}}`: `unknown field "maxNodeTime"`,
+	} {
+		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+// TestWholeInputFormat runs a case that uses the fields the recorded cases do not.
+func TestWholeInputFormat(t *testing.T) {
+	text := strings.ReplaceAll(`{"name":"all","category":"own","input":{
+"flags":["--expander=price"],"mode":"scaleup","start":"2026-05-01T00:00:00Z","step":"30s","iterations":3,"materialize":"ready","tieBreak":"first",
+"stopAtFirstScaleDown":false,"gpuLabel":"gpu","priorityConfig":"10: [a]","pricing":{"nodePerHour":{"a":0.2,"b":0.1},"cpuPerHour":0.03,"memGiBPerHour":0.004,"gpuPerHour":0.7},
+"resourceLimits":{"cpu":[0,7]},"autoOwners":true,
+"nodeGroups":[
+{"name":"a","min":0,"max":9,"template":{"status":{"capacity":{"cpu":"4","memory":"16Gi"}}},"options":{"zeroOrMaxNodeScaling":false,"maxNodeProvisionTime":"10m"}},
+{"name":"b","min":0,"max":9,"targetSize":1,"template":{"status":{"capacity":{"cpu":"4","memory":"16Gi"}}},"templatePods":[{"metadata":{"name":"agent","namespace":"kube-system"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}}]},
+{"name":"c","min":0,"max":9,"failScaleUp":true}],
+"nodes":[{"nodeGroup":"b","node":{"metadata":{"name":"b-x"},"spec":{"taints":[{"key":"k","effect":"NoSchedule"}]},"status":{"capacity":{"cpu":"1","memory":"1Gi"},"conditions":[{"type":"Ready","status":"False"}]}}},{"nodeGroup":"","node":{"metadata":{"name":"own"},"status":{"capacity":{"cpu":"1","memory":"1Gi"}}}}],
+"pods":[{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"3"}}}],"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"claim"}}]}}],
+"pvcs":[{"metadata":{"name":"claim","namespace":"default"},"spec":{"storageClassName":"late"}}],
+"storageClasses":[{"metadata":{"name":"late"},"provisioner":"x","volumeBindingMode":"WaitForFirstConsumer"}],
+"daemonSets":[],"replicaSets":[],"statefulSets":[],"jobs":[],"replicationControllers":[],"pdbs":[],"pvs":[],"csiNodes":[],"namespaces":[{"metadata":{"name":"default"}}],"services":[]}}`, "\n", "")
+	cases, err := Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), cases[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Outcome{Deltas: map[string]int{"a": 1}, Removed: map[string]int{}, FinalSizes: map[string]int{"a": 1, "b": 1, "c": 0}}
+	if diff := cmp.Diff(want, r.Got); diff != "" || r.Judged {
+		t.Errorf("judged %v (-want +got):\n%s\n%s", r.Judged, diff, explain(r, cases[0]))
+	}
+	if got := r.Decisions[0].Rejected; !slices.Contains(got, scalehist.GroupReason{NodeGroup: "b", Reason: "1 pod: Insufficient cpu"}) {
+		t.Errorf("rejected: got %v, want b with its template pod in the way", got)
+	}
+}
+
+func TestCategoriesAreAllKnown(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range load(t) {
+		seen[c.Category] = true
+	}
+	for c := range wantAgreement {
+		delete(seen, c)
+	}
+	for c := range wantScaleDown {
+		delete(seen, c)
+	}
+	if len(seen) > 0 {
+		t.Errorf("categories without a want: %v", slices.Sorted(maps.Keys(seen)))
+	}
+}
+
+// FuzzRead: any text is read or refused.
+func FuzzRead(f *testing.F) {
+	f.Add(`{"name":"x","category":"y","input":{"flags":["--a"],"nodeGroups":[{"name":"g","max":1}]},"outcomes":[]}`)
+	f.Add("\x1f\x8b")
+	f.Fuzz(func(_ *testing.T, text string) {
+		_, _ = Read(strings.NewReader(text))
+	})
+}
+
+// BenchmarkCases runs all scale-up cases.
+func BenchmarkCases(b *testing.B) {
+	cases := load(b)
+	for b.Loop() {
+		if _, err := RunAll(b.Context(), cases); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -27,7 +27,7 @@ func node(name, zone string, cpu int) *corev1.Node {
 }
 
 // kinds of pods the tests draw from; together they reach local, spread, affinity and port filters.
-var kinds = []string{"plain", "hostspread", "zonespread", "antihost", "antizone", "affine", "port", "picky", "gpu"}
+var kinds = []string{"plain", "hostspread", "zonespread", "strictspread", "antihost", "antizone", "affine", "port", "picky", "gpu"}
 
 func pod(name, kind string, cpu string) *corev1.Pod {
 	sel := &metav1.LabelSelector{MatchLabels: map[string]string{"app": kind}}
@@ -48,6 +48,14 @@ func pod(name, kind string, cpu string) *corev1.Pod {
 		p.Spec.TopologySpreadConstraints = spread(corev1.LabelHostname)
 	case "zonespread":
 		p.Spec.TopologySpreadConstraints = spread(corev1.LabelTopologyZone)
+	case "strictspread":
+		// Only untainted nodes of two zones are its domains, and three are wanted.
+		honor, three := corev1.NodeInclusionPolicyHonor, int32(3)
+		p.Spec.TopologySpreadConstraints = spread(corev1.LabelTopologyZone)
+		p.Spec.TopologySpreadConstraints[0].NodeTaintsPolicy, p.Spec.TopologySpreadConstraints[0].MinDomains = &honor, &three
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpNotIn, Values: []string{"z0"}}},
+		}}}}}
 	case "antihost":
 		p.Spec.Affinity = anti(corev1.LabelHostname, sel)
 	case "antizone":
@@ -147,7 +155,14 @@ func randomChange(rt *rapid.T, c *Checker, made int) int {
 		if rapid.Bool().Draw(rt, "with pods") {
 			pods = append(pods, pod(name+"-ds", rapid.SampledFrom(kinds).Draw(rt, "kind"), "50m"))
 		}
-		if err := s.AddNode(NewNodeInfo(node(name, fmt.Sprintf("z%d", made%4), 2), pods...)); err != nil {
+		n := node(name, fmt.Sprintf("z%d", made%4), 2)
+		switch rapid.IntRange(0, 5).Draw(rt, "odd") {
+		case 0:
+			delete(n.Labels, corev1.LabelTopologyZone)
+		case 1:
+			n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+		}
+		if err := s.AddNode(NewNodeInfo(n, pods...)); err != nil {
 			rt.Fatal(err)
 		}
 	}

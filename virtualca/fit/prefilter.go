@@ -31,7 +31,7 @@ func (c *Checker) current(ctx context.Context, sh *shape) *state {
 	if top.local && !antiSince && !sh.volatile {
 		return top
 	}
-	if sh.volatile || !top.status.IsSuccess() || (antiSince && !top.affinity) || !replayable(top, s.log[top.at:]) {
+	if sh.volatile || !top.status.IsSuccess() || (antiSince && !top.affinity) || !replayable(s.log[top.at:]) {
 		return c.fresh(ctx, sh)
 	}
 	if top.level < len(s.forks) {
@@ -77,17 +77,11 @@ func (c *Checker) fresh(ctx context.Context, sh *shape) *state {
 	return &sh.states[len(sh.states)-1]
 }
 
-// replayable: spread constraints count domains, so they need a fresh state when nodes come or go; affinity terms
-// follow the pods of a new node, but not those of one that left.
-func replayable(st *state, log []change) bool {
+// replayable: the plugins can follow pods and new nodes, but not a node that left with its pods and domains.
+func replayable(log []change) bool {
 	for i := range log {
-		switch log[i].op {
-		case opRemoveNode:
+		if log[i].op == opRemoveNode {
 			return false
-		case opAddNode:
-			if st.spread {
-				return false
-			}
 		}
 	}
 	return true
@@ -107,6 +101,9 @@ func (c *Checker) replay(ctx context.Context, pod *corev1.Pod, st *state) bool {
 				return false
 			}
 		case opAddNode:
+			if st.spread && !c.addDomains(ctx, pod, st.cycle, e.node) {
+				return false
+			}
 			// Pods placed on it later have entries of their own, but stand on the NodeInfo already: this needs
 			// the pods it came with.
 			for _, p := range c.cameWith(e.node, log[i+1:]) {
@@ -152,27 +149,73 @@ func (c *Checker) pristine(n *framework.NodeInfo, later []change) []fwk.PodInfo 
 // spreadStateKey is where PodTopologySpread keeps its PreFilter state.
 const spreadStateKey = "PreFilter" + names.PodTopologySpread
 
+// addDomains makes the domains of a new node known to the spread constraints. The plugin itself says which count: its
+// PreFilter runs over that node alone, without pods, and what it finds is added with a count of zero.
+func (c *Checker) addDomains(ctx context.Context, pod *corev1.Pod, cycle fwk.CycleState, n *framework.NodeInfo) bool {
+	have, ok := domains(cycle)
+	if !ok {
+		return false
+	}
+	all := c.snapshot.nodes
+	c.snapshot.nodes = []fwk.NodeInfo{NewNodeInfo(n.Node())}
+	alone := framework.NewCycleState()
+	_, status, _ := c.fw.RunPreFilterPlugins(ctx, alone, pod)
+	c.snapshot.nodes = all
+	found, ok := domains(alone)
+	if !ok || !status.IsSuccess() || len(found) != len(have) {
+		return false
+	}
+	for i := range found {
+		for value := range found[i] {
+			if _, known := have[i][value]; !known {
+				have[i][value] = 0
+			}
+		}
+	}
+	return true
+}
+
+// domains are the counts by topology value that PodTopologySpread keeps for each constraint. Its state has no exported
+// type, but exported fields; without them: false.
+func domains(cycle fwk.CycleState) ([]map[string]int, bool) {
+	v, ok := spreadState(cycle)
+	if !ok {
+		return nil, false
+	}
+	counts := v.FieldByName("TpValueToMatchNum")
+	if !counts.IsValid() {
+		return nil, false
+	}
+	m, ok := counts.Interface().([]map[string]int)
+	return m, ok
+}
+
+func spreadState(cycle fwk.CycleState) (reflect.Value, bool) {
+	data, err := cycle.Read(spreadStateKey)
+	if err != nil {
+		return reflect.Value{}, false
+	}
+	v := reflect.ValueOf(data)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return reflect.Value{}, false
+	}
+	return v.Elem(), true
+}
+
 // repairSpread sets the smallest match numbers of every spread constraint from its counts. The plugin's own AddPod
 // keeps only the two smallest domains, enough for preemption (which takes pods off and puts them back) but wrong once
 // both have grown past a third. Its state has no exported type, but exported fields; without them: false.
 func repairSpread(cycle fwk.CycleState) bool {
-	data, err := cycle.Read(spreadStateKey)
-	if err != nil {
+	byDomain, ok := domains(cycle)
+	v, _ := spreadState(cycle)
+	if !ok {
 		return false
 	}
-	v := reflect.ValueOf(data)
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+	paths := v.FieldByName("CriticalPaths")
+	if !paths.IsValid() || paths.Kind() != reflect.Slice || len(byDomain) != paths.Len() {
 		return false
 	}
-	counts, paths := v.Elem().FieldByName("TpValueToMatchNum"), v.Elem().FieldByName("CriticalPaths")
-	if !counts.IsValid() || !paths.IsValid() || paths.Kind() != reflect.Slice {
-		return false
-	}
-	byDomain, ok := counts.Interface().([]map[string]int)
-	if !ok || len(byDomain) != paths.Len() {
-		return false
-	}
-	for i, domains := range byDomain {
+	for i, counts := range byDomain {
 		path := paths.Index(i)
 		if path.Kind() == reflect.Pointer {
 			path = path.Elem()
@@ -185,7 +228,7 @@ func repairSpread(cycle fwk.CycleState) bool {
 			num   int
 			set   bool
 		}{}
-		for value, num := range domains {
+		for value, num := range counts {
 			less := func(k int) bool {
 				return !low[k].set || num < low[k].num || (num == low[k].num && value < low[k].value)
 			}

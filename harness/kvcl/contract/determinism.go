@@ -74,6 +74,7 @@ func Program(t *testing.T, cp kvcl.ControlPlane, seed uint64) []Outcome {
 		if err != nil {
 			t.Fatalf("step %d: %v", step, err)
 		}
+		checkInvariants(t, step, cp.Cluster())
 		o := Outcome{Settled: settled}
 		for _, p := range cp.Cluster().Pods {
 			line := fmt.Sprintf("%s %s %s %s %q", p.Name, p.UID, p.CreationTimestamp.UTC().Format(time.RFC3339), p.Spec.NodeName, p.Status.NominatedNodeName)
@@ -85,6 +86,26 @@ func Program(t *testing.T, cp kvcl.ControlPlane, seed uint64) []Outcome {
 		out = append(out, o)
 	}
 	return out
+}
+
+// checkInvariants: after Settle every pod has a node or a reason, and no node holds more than it has.
+func checkInvariants(t *testing.T, step int, o *scalehist.Objects) {
+	t.Helper()
+	used := map[string]int64{}
+	for _, p := range o.Pods {
+		if p.Spec.NodeName != "" {
+			used[p.Spec.NodeName] += p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+			continue
+		}
+		if c := scheduledCondition(p); c == nil || c.Status != corev1.ConditionFalse || c.Message == "" {
+			t.Errorf("step %d: pod %s has neither a node nor a reason: %v", step, p.Name, c)
+		}
+	}
+	for _, n := range o.Nodes {
+		if has := n.Status.Allocatable.Cpu().MilliValue(); used[n.Name] > has {
+			t.Errorf("step %d: node %s holds %dm CPU and has %dm", step, n.Name, used[n.Name], has)
+		}
+	}
 }
 
 // randomPod has one of three priorities and sometimes spreads over zones, hosts, or away from its kind.

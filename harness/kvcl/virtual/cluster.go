@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,6 +37,8 @@ type Cluster struct {
 	// generations are at least the API server's metadata.generation of each budget: it counts spec changes, we count
 	// updates. The eviction subresource refuses while status.observedGeneration is behind.
 	generations map[types.NamespacedName]int64
+	// classes are the storage classes by name.
+	classes map[string]*storagev1.StorageClass
 	// daemonsDirty names the nodes whose DaemonSet pods must be looked at before the next settle, in order.
 	daemonsDirty []string
 	budgetsDirty bool
@@ -63,6 +66,7 @@ func New(plane kvcl.ControlPlane, now time.Time) *Cluster {
 		nodes:  map[string]*corev1.Node{},
 
 		generations: map[types.NamespacedName]int64{},
+		classes:     map[string]*storagev1.StorageClass{},
 	}
 }
 
@@ -126,6 +130,10 @@ func (c *Cluster) admit(ch scalehist.Change) ([]scalehist.Change, error) {
 		return c.admitDaemonSet(ch, o), nil
 	case *policyv1.PodDisruptionBudget:
 		c.admitBudget(ch, o)
+	case *storagev1.StorageClass:
+		c.admitStorageClass(ch, o)
+	case *corev1.PersistentVolumeClaim:
+		return c.admitClaim(ch, o), nil
 	}
 	return []scalehist.Change{ch}, nil
 }

@@ -1,6 +1,7 @@
 package objectlog
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,9 @@ func offendingKey(raw json.RawMessage, fails func(json.RawMessage) bool) string 
 	path := ""
 	wrap := func(v json.RawMessage) json.RawMessage { return v }
 	for range 100 { // no object is nested deeper
+		if empty := emptyOf(raw); path != "" && (empty == nil || fails(wrap(empty))) {
+			break // the value itself is of the wrong type, whatever is in it
+		}
 		key, value, next := failingChild(raw, func(v json.RawMessage) bool { return fails(wrap(v)) })
 		if key == "" {
 			return strings.TrimPrefix(path, ".")
@@ -27,6 +31,17 @@ func offendingKey(raw json.RawMessage, fails func(json.RawMessage) bool) string 
 		raw = value
 	}
 	return strings.TrimPrefix(path, ".")
+}
+
+// emptyOf is an object or list without content, nil for a value that has none.
+func emptyOf(raw json.RawMessage) json.RawMessage {
+	switch trimmed := bytes.TrimSpace(raw); {
+	case bytes.HasPrefix(trimmed, []byte("{")):
+		return json.RawMessage("{}")
+	case bytes.HasPrefix(trimmed, []byte("[")):
+		return json.RawMessage("[]")
+	}
+	return nil
 }
 
 // failingChild is the first key or index of raw that fails on its own; next puts a value in its place.
@@ -63,7 +78,7 @@ func failingChild(raw json.RawMessage, fails func(json.RawMessage) bool) (key st
 func valueProblem(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Sprintf("a %s where a %s is due", wrong.Value, wrong.Type)
+		return fmt.Sprintf("%s where %s is due", wrong.Value, wrong.Type)
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }

@@ -296,7 +296,7 @@ func jsonProblem(err error) string {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("key %q: a %s where a %s is due", wrong.Field, wrong.Value, wrong.Type)
+		return fmt.Sprintf("key %q: %s where %s is due", wrong.Field, wrong.Value, wrong.Type)
 	case errors.As(err, &syntax):
 		return fmt.Sprintf("not JSON: %s (byte %d)", syntax, syntax.Offset)
 	case errors.Is(err, io.ErrUnexpectedEOF):

@@ -16,7 +16,7 @@ const Marker = "scalehist-kvcl-"
 type Spec struct {
 	// Path is the real binary.
 	Path string `json:"path"`
-	// Env is added to the environment.
+	// Env goes before the environment: programs take the first of two values.
 	Env []string `json:"env,omitempty"`
 	// Parent is the process that must still be the parent once the kernel watches it.
 	Parent int `json:"parent"`
@@ -95,12 +95,13 @@ func init() {
 		return
 	}
 	// envtest asks "<binary> --help" which flags there are. It gets all it needs from us, so nothing need be said.
+	// syscall.Exit, because os.Exit takes a second in a binary built with -race.
 	if len(os.Args) == 2 && os.Args[1] == "--help" {
-		os.Exit(0)
+		syscall.Exit(0)
 	}
 	if err := become(link); err != nil {
 		fmt.Fprintf(os.Stderr, "start %s: %v\n", filepath.Base(link), err)
-		os.Exit(127)
+		syscall.Exit(127)
 	}
 }
 
@@ -129,7 +130,7 @@ func become(link string) error {
 	if err := os.Rename(link+".pid.new", link+".pid"); err != nil {
 		return err
 	}
-	if err := syscall.Exec(s.Path, append([]string{s.Path}, os.Args[1:]...), append(os.Environ(), s.Env...)); err != nil {
+	if err := syscall.Exec(s.Path, append([]string{s.Path}, os.Args[1:]...), append(s.Env, os.Environ()...)); err != nil {
 		return fmt.Errorf("%s: %w", s.Path, err)
 	}
 	return nil
