@@ -11,7 +11,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record golden lint bench fuzz build install clean assets
+.PHONY: help scenarios test record golden lint bench fuzz build install gitdiff clean assets
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ test: assets ## Run every test with the race detector, the scenarios included; J
 	@mkdir -p $(GEN)
 	$(TOOL) gotestsum --format=pkgname --format-hide-empty-pkg --junitfile=$(GEN)/test.xml -- -race -timeout=30m ./...
 
-record: ## Record a fixture again: make record FIXTURE=name [KUBECONFIG=cluster to record instead of a virtual one]
+record: gitdiff ## Record a fixture again: make record FIXTURE=name [KUBECONFIG=cluster to record instead of a virtual one]
 	@test -n "$(FIXTURE)" || { echo "make record: FIXTURE is not set: name a directory of fixtures/" >&2; exit 2; }
 	$(GO) run ./fixtures/workload/record -fixture $(FIXTURE) $(if $(filter command line,$(origin KUBECONFIG)),-kubeconfig $(KUBECONFIG))
 
@@ -50,11 +50,14 @@ fuzz: ## Run every fuzz target for FUZZTIME (20s)
 	  done; \
 	done
 
-build: ## Build bin/scalehist
+build: gitdiff ## Build bin/scalehist
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/scalehist ./cmd/scalehist
 
 install: ## Install scalehist into the Go bin directory
 	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/scalehist
+
+gitdiff: ## Let git show histories (*.db) as text in this checkout
+	@git config diff.scalehist.textconv '$(GO) run ./cmd/scalehist export' && git config diff.scalehist.cachetextconv true
 
 clean: ## Remove what was built or generated here (not the cached kube-apiserver and etcd)
 	rm -rf bin $(GEN) bench/latest

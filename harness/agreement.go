@@ -65,7 +65,7 @@ func (c comparison) match(step scalehist.RecordedStep, used []bool) int {
 		if sameStep(step, r) && !used[i] {
 			return i
 		}
-		if best < 0 && r.NodeGroup == step.NodeGroup && passes(r, step) {
+		if best < 0 && !used[i] && r.NodeGroup == step.NodeGroup && passes(r, step) {
 			best = i
 		}
 	}
@@ -156,7 +156,7 @@ func aboutGroup(d scalehist.Decision, group string) string {
 			if o.Chosen {
 				word = "chosen"
 			}
-			text := fmt.Sprintf("option %s (%d nodes for %d pods) was %s", o.NodeGroup, o.NodeCount, o.Pods, word)
+			text := fmt.Sprintf("option %s (nodes %d, pods %d) was %s", o.NodeGroup, o.NodeCount, o.Pods, word)
 			if o.Reason != "" {
 				text += ": " + o.Reason
 			}

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,12 +22,18 @@ import (
 // ReplicaSet controller answers within its sync; a minute covers a controller that was down or rate-limited.
 const replacementWithin = time.Minute
 
+// The taints a cluster-autoscaler writes: a node on its way out, and one that may be next.
+const (
+	toBeDeletedTaint       = "ToBeDeletedByClusterAutoscaler"
+	deletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler"
+)
+
 // causes splits the recording: what stood at the start, and what the workload did afterwards.
 func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
 	in.RecordedNodes = map[types.NamespacedName]string{}
 	in.Deletions = map[types.NamespacedName]time.Time{}
-	initial, pending := r.standing(in)
 	demands := r.demands()
+	initial, pending := r.standing(in, demands)
 	for _, p := range pending {
 		changes = append(changes, scalehist.Change{At: r.start, Op: scalehist.OpAdd, Object: demands.finite(p)})
 	}
@@ -35,8 +42,11 @@ func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
 			initial[i].Object = demands.finite(p)
 		}
 	}
-	state := r.lastKnown()
+	state, groupOf := r.lastKnown(), r.nodeGroups()
 	for _, ch := range r.changes {
+		if c, ok := ch.Object.(*storagev1.CSINode); ok && groupOf[c.Name] != "" {
+			continue // it comes and goes with its node
+		}
 		if out, ok := r.cause(ch, state, demands, in); ok {
 			changes = append(changes, out)
 		}
@@ -47,7 +57,7 @@ func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
 }
 
 // standing is the cluster at the start: every object, the nodes, the pods that have a place; and apart, the pending ones.
-func (r *recorded) standing(in *Input) (initial []scalehist.Change, pending []*corev1.Pod) {
+func (r *recorded) standing(in *Input, d *demands) (initial []scalehist.Change, pending []*corev1.Pod) {
 	o := r.initial.Objects
 	put := func(obj scalehist.Object) {
 		initial = append(initial, scalehist.Change{At: r.start, Op: scalehist.OpAdd, Object: obj})
@@ -59,6 +69,10 @@ func (r *recorded) standing(in *Input) (initial []scalehist.Change, pending []*c
 	}
 	nodes := map[string]bool{}
 	for _, n := range o.Nodes {
+		if r.departed[n.Name] {
+			in.Warnings = append(in.Warnings, fmt.Sprintf("node %s was being removed at the start and counted no more: left out", n.Name))
+			continue
+		}
 		nodes[n.Name] = true
 		put(withoutAutoscalerTaints(n))
 	}
@@ -70,8 +84,12 @@ func (r *recorded) standing(in *Input) (initial []scalehist.Change, pending []*c
 		case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
 		case p.Spec.NodeName != "" && nodes[p.Spec.NodeName]:
 			put(p)
+		case followsNode(p):
+			// The virtual cluster gives each node its DaemonSet pods.
+		case r.departed[p.Spec.NodeName] && !d.effect[p.UID] && (p.DeletionTimestamp != nil || disruption(p) != nil):
+			// It was evicted, and its replacement stands already.
 		case p.Spec.NodeName != "":
-			in.Warnings = append(in.Warnings, fmt.Sprintf("pod %s stood on node %s at the start, which was not recorded: it starts pending", keyOf(p), p.Spec.NodeName))
+			in.Warnings = append(in.Warnings, fmt.Sprintf("pod %s stood on node %s at the start, which is not there: it starts pending", keyOf(p), p.Spec.NodeName))
 			pending = append(pending, asPending(p))
 		default:
 			pending = append(pending, asPending(p))
@@ -102,6 +120,9 @@ func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object,
 		if ch.Op == scalehist.OpUpdate {
 			return ch, false
 		}
+		if ch.Op == scalehist.OpAdd {
+			ch.Object = asUnbound(o)
+		}
 	case *corev1.PersistentVolume:
 		// A volume that was made for a claim follows it; one that an administrator made is a cause.
 		if ch.Op != scalehist.OpAdd || o.Spec.ClaimRef != nil {
@@ -115,13 +136,15 @@ func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object,
 // nodes outside every group, are causes.
 func (r *recorded) nodeCause(ch scalehist.Change, n *corev1.Node, state map[string]scalehist.Object) (scalehist.Change, bool) {
 	grouped := r.groupOf(n) != ""
+	next := withoutAutoscalerTaints(n)
 	if ch.Op != scalehist.OpUpdate {
+		ch.Object = next
 		return ch, !grouped
 	}
-	if grouped && !slices.ContainsFunc(r.initial.Objects.Nodes, func(i *corev1.Node) bool { return i.Name == n.Name }) {
+	if grouped && (r.departed[n.Name] ||
+		!slices.ContainsFunc(r.initial.Objects.Nodes, func(i *corev1.Node) bool { return i.Name == n.Name && i.UID == n.UID })) {
 		return ch, false
 	}
-	next := withoutAutoscalerTaints(n)
 	if was, ok := state[objectID(n)].(*corev1.Node); ok {
 		was = withoutAutoscalerTaints(was)
 		if equality.Semantic.DeepEqual(was.Spec, next.Spec) && equality.Semantic.DeepEqual(was.Labels, next.Labels) &&
@@ -145,7 +168,7 @@ func ready(n *corev1.Node) corev1.ConditionStatus {
 // podCause: creations, deletions and changes of what the pod asks for. Bindings, status, evictions and the pods that
 // replace evicted ones are effects, and so are the pods of DaemonSets and kubelets, which follow their node.
 func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Object, d *demands, in *Input) (scalehist.Change, bool) {
-	if k := ownerKind(p); k == "DaemonSet" || k == "Node" {
+	if followsNode(p) {
 		return ch, false
 	}
 	switch ch.Op {
@@ -168,25 +191,45 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 	if !ok || d.replacement[p.UID] || !asksDifferently(was, p) {
 		return ch, false
 	}
-	next := asPending(p)
+	next := d.finite(asPending(p))
 	next.Spec.NodeName = was.Spec.NodeName
 	ch.Object = next
 	return ch, true
 }
 
-// asksDifferently compares what a pod asks for. The API server itself adds zone and region labels when a pod is bound.
+// asksDifferently compares what a pod asks for, of the scheduler or of the autoscaler (safe-to-evict). The API server
+// itself adds zone and region labels when a pod is bound.
 func asksDifferently(a, b *corev1.Pod) bool {
-	if !equality.Semantic.DeepEqual(ownLabels(a), ownLabels(b)) ||
-		!equality.Semantic.DeepEqual(a.Spec.SchedulingGates, b.Spec.SchedulingGates) {
+	type asks struct {
+		Labels, Annotations map[string]string
+		Gates               []corev1.PodSchedulingGate
+		Tolerations         []corev1.Toleration
+		NodeSelector        map[string]string
+		Affinity            *corev1.Affinity
+		Resources           *corev1.ResourceRequirements
+	}
+	of := func(p *corev1.Pod) asks {
+		return asks{ownLabels(p), p.Annotations, p.Spec.SchedulingGates, p.Spec.Tolerations, p.Spec.NodeSelector, p.Spec.Affinity, p.Spec.Resources}
+	}
+	if !equality.Semantic.DeepEqual(of(a), of(b)) {
 		return true
 	}
-	for i := range a.Spec.Containers {
-		if i < len(b.Spec.Containers) &&
-			!equality.Semantic.DeepEqual(a.Spec.Containers[i].Resources, b.Spec.Containers[i].Resources) {
+	return containersDiffer(a.Spec.Containers, b.Spec.Containers) || containersDiffer(a.Spec.InitContainers, b.Spec.InitContainers)
+}
+
+func containersDiffer(a, b []corev1.Container) bool {
+	for i := range a {
+		if i < len(b) && !equality.Semantic.DeepEqual(a[i].Resources, b[i].Resources) {
 			return true
 		}
 	}
 	return false
+}
+
+// followsNode: the pods of DaemonSets and kubelets come and go with their node.
+func followsNode(p *corev1.Pod) bool {
+	k := ownerKind(p)
+	return k == "DaemonSet" || k == "Node"
 }
 
 func ownLabels(p *corev1.Pod) map[string]string {
@@ -212,17 +255,37 @@ func asPending(p *corev1.Pod) *corev1.Pod {
 	return out
 }
 
-// withoutAutoscalerTaints drops what the recorded autoscaler and node lifecycle wrote on a node.
+// asUnbound is a claim as it was created. An imported log may show it first when it was bound already.
+func asUnbound(c *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+	out := c.DeepCopy()
+	out.Spec.VolumeName = ""
+	out.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+	for _, a := range []string{"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller", "volume.kubernetes.io/selected-node"} {
+		delete(out.Annotations, a)
+	}
+	return out
+}
+
+// withoutAutoscalerTaints drops what the recorded autoscaler and node lifecycle wrote on a node. A node that says of
+// itself that it is not Ready keeps the taints that say so: no node lifecycle is at work here to put them there.
 func withoutAutoscalerTaints(n *corev1.Node) *corev1.Node {
+	down := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
+	})
 	effect := func(t corev1.Taint) bool {
-		return t.Key == "ToBeDeletedByClusterAutoscaler" || t.Key == "DeletionCandidateOfClusterAutoscaler" ||
-			strings.HasPrefix(t.Key, "node.kubernetes.io/")
+		switch t.Key {
+		case toBeDeletedTaint, deletionCandidateTaint:
+			return true
+		case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
+			return !down
+		}
+		return strings.HasPrefix(t.Key, "node.kubernetes.io/")
 	}
 	if !slices.ContainsFunc(n.Spec.Taints, effect) && !n.Spec.Unschedulable {
 		return n
 	}
 	out := n.DeepCopy()
-	if slices.ContainsFunc(out.Spec.Taints, func(t corev1.Taint) bool { return t.Key == "ToBeDeletedByClusterAutoscaler" }) {
+	if toBeDeleted(n) {
 		out.Spec.Unschedulable = false // --cordon-node-before-terminating cordons with the taint
 	}
 	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, effect)

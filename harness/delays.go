@@ -10,18 +10,45 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
-// provisionDelays measures, per group, the time from a recorded target size increase to its node being Ready: first
-// asked, first joined; the median of what was seen. Groups that never grew are absent.
+// delivery is a node that joined Ready, and when it was asked for; asked is zero when that was before the window, or
+// was not recorded.
+type delivery struct{ asked, joined time.Time }
+
+// provisionDelays are, per group, the median time from a recorded target size increase to its node being Ready, the
+// upper one of two. Groups that never grew are absent.
 func (r *recorded) provisionDelays() map[string]time.Duration {
-	asked := map[string][]time.Time{}
-	seen := map[string][]time.Duration{}
-	size := map[string]int{}
-	for _, g := range r.groups {
-		size[g.Name] = g.TargetSize
+	out := map[string]time.Duration{}
+	for group, deliveries := range r.deliveries() {
+		var delays []time.Duration
+		for _, d := range deliveries {
+			if !d.asked.IsZero() {
+				delays = append(delays, d.joined.Sub(d.asked))
+			}
+		}
+		if len(delays) > 0 {
+			slices.Sort(delays)
+			out[group] = delays[len(delays)/2].Round(time.Millisecond)
+		}
 	}
+	return out
+}
+
+// deliveries pairs requests with nodes, per group: first asked, first joined.
+func (r *recorded) deliveries() map[string][]delivery {
+	asked := map[string][]time.Time{}
+	out := map[string][]delivery{}
+	size := map[string]int{}
 	joined := map[string]bool{}
 	for _, n := range r.initial.Objects.Nodes {
-		joined[n.Name] = true
+		joined[objectID(n)] = true
+		if !r.departed[n.Name] {
+			size[r.groupOf(n)]++
+		}
+	}
+	for _, g := range r.groups {
+		// Nodes on their way at the start join before those asked for later.
+		asked[g.Name] = make([]time.Time, max(0, g.TargetSize-size[g.Name]))
+		size[g.Name] = g.TargetSize
 	}
 	for _, ch := range r.changes {
 		switch o := ch.Object.(type) {
@@ -38,21 +65,16 @@ func (r *recorded) provisionDelays() map[string]time.Duration {
 			}
 		case *corev1.Node:
 			group := r.groupOf(o)
-			if ch.Op == scalehist.OpDelete || joined[o.Name] || group == "" || ready(o) != corev1.ConditionTrue || blocked(o) {
+			if ch.Op == scalehist.OpDelete || joined[objectID(o)] || group == "" || ready(o) != corev1.ConditionTrue || blocked(o) {
 				continue
 			}
-			joined[o.Name] = true
-			if len(asked[group]) == 0 {
-				continue
+			joined[objectID(o)] = true
+			d := delivery{joined: ch.At}
+			if len(asked[group]) > 0 {
+				d.asked, asked[group] = asked[group][0], asked[group][1:]
 			}
-			seen[group] = append(seen[group], ch.At.Sub(asked[group][0]))
-			asked[group] = asked[group][1:]
+			out[group] = append(out[group], d)
 		}
-	}
-	out := map[string]time.Duration{}
-	for group, delays := range seen {
-		slices.Sort(delays)
-		out[group] = delays[len(delays)/2].Round(time.Millisecond)
 	}
 	return out
 }

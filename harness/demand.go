@@ -12,6 +12,9 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
+// shortestRun is what a pod ran that was seen bound and finished at one instant; zero would be for ever.
+const shortestRun = time.Millisecond
+
 // demands tells causes from effects among pods: an evicted pod and the pod its owner made instead are one demand.
 type demands struct {
 	// effect marks deletions that the recorded autoscaler, scheduler or node lifecycle did.
@@ -26,12 +29,24 @@ type demands struct {
 
 // life is what the recording shows of one pod.
 type life struct {
-	pod       *corev1.Pod // newest version
+	pod *corev1.Pod // newest version
+	// initial: it was there at the start; createdAt is then its own creation time, else when it was first seen.
+	initial   bool
 	createdAt time.Time
 	running   time.Time
 	finished  time.Time
-	deleted   time.Time
-	evicted   bool
+	// leaving is when it was first seen to be going: its deletion was asked for, or an event told.
+	leaving time.Time
+	deleted time.Time
+	evicted bool
+}
+
+// ended is when the pod needed no room any more: its deletion, or the failure a kubelet's eviction leaves behind.
+func (l *life) ended() time.Time {
+	if l.deleted.IsZero() || !l.finished.IsZero() && l.finished.Before(l.deleted) {
+		return l.finished
+	}
+	return l.deleted
 }
 
 // demands reads the lives of all pods and pairs evictions with replacements.
@@ -44,11 +59,12 @@ func (r *recorded) demands() *demands {
 	r.markEvicted(lives)
 	for _, uid := range order {
 		l := lives[uid]
-		if l.evicted && !l.deleted.IsZero() {
+		if l.evicted && !l.ended().IsZero() {
 			d.pair(l, lives, order)
 		}
-		if !l.finished.IsZero() && !l.running.IsZero() && !l.evicted {
-			d.ran[uid] = l.finished.Sub(later(l.running, r.start))
+		if !l.finished.IsZero() && !l.running.IsZero() && !d.effect[uid] {
+			// The last pod of a demand ran it to its end: the first would have taken as long.
+			d.ran[d.first(l.pod).UID] = max(l.finished.Sub(later(l.running, r.start)), shortestRun)
 		}
 	}
 	return d
@@ -64,15 +80,24 @@ func (d *demands) pair(l *life, lives map[types.UID]*life, order []types.UID) {
 	if owner.Kind == "DaemonSet" || owner.Kind == "Node" {
 		return
 	}
+	began := evictionStart(l)
 	i := slices.IndexFunc(order, func(uid types.UID) bool {
 		c := lives[uid]
 		o := metav1.GetControllerOf(c.pod)
-		return o != nil && o.UID == owner.UID && uid != l.pod.UID && !d.replacement[uid] &&
-			!c.createdAt.Before(evictionStart(l)) && c.createdAt.Before(l.deleted.Add(replacementWithin))
+		if o == nil || o.UID != owner.UID || uid == l.pod.UID || d.replacement[uid] {
+			return false
+		}
+		if owner.Kind == "StatefulSet" && c.pod.Name != l.pod.Name {
+			return false // its pods have names of their own: another name is another demand
+		}
+		return !c.createdAt.Before(began) && c.createdAt.Before(l.ended().Add(replacementWithin))
 	})
+	if i >= 0 && lives[order[i]].initial {
+		return // the replacement was there at the start already: the evicted pod only had to go
+	}
 	if i < 0 {
 		d.warnings = append(d.warnings, fmt.Sprintf("pod %s was evicted at %s and its owner %s/%s made no other: the recording cannot tell whether the demand ended there; taken as ended",
-			keyOf(l.pod), stamp(l.deleted), owner.Kind, owner.Name))
+			keyOf(l.pod), stamp(l.ended()), owner.Kind, owner.Name))
 		return
 	}
 	next := lives[order[i]].pod
@@ -81,9 +106,13 @@ func (d *demands) pair(l *life, lives map[types.UID]*life, order []types.UID) {
 	d.origin[next.UID] = d.first(l.pod)
 }
 
-// evictionStart is when the pod began to go: its deletionTimestamp less the grace, or the deletion itself.
+// evictionStart is when the pod began to go, which is when its owner makes another: what the condition says, when it
+// was first seen to be going, or its end.
 func evictionStart(l *life) time.Time {
-	start := l.deleted
+	start := l.ended()
+	if !l.leaving.IsZero() && l.leaving.Before(start) {
+		start = l.leaving
+	}
 	if c := disruption(l.pod); c != nil && c.LastTransitionTime.Time.Before(start) {
 		start = c.LastTransitionTime.Time
 	}
@@ -100,7 +129,7 @@ func (d *demands) first(p *corev1.Pod) *corev1.Pod {
 
 // finite marks a pod that ran to its end with how long it ran: it will run as long here, whenever it gets a node.
 func (d *demands) finite(p *corev1.Pod) *corev1.Pod {
-	if ran, ok := d.ran[p.UID]; ok && ran > 0 {
+	if ran, ok := d.ran[p.UID]; ok {
 		return withRunFor(p, ran)
 	}
 	return p
@@ -132,10 +161,17 @@ func (r *recorded) lives() (map[types.UID]*life, []types.UID) {
 		if disruption(p) != nil {
 			l.evicted = true
 		}
+		if p.DeletionTimestamp != nil {
+			l.leave(at)
+		}
 		return l
 	}
 	for _, p := range r.initial.Objects.Pods {
-		see(p, r.start)
+		l := see(p, r.start)
+		l.initial = true
+		if !p.CreationTimestamp.IsZero() {
+			l.createdAt = p.CreationTimestamp.Time
+		}
 	}
 	for _, ch := range r.changes {
 		p, ok := ch.Object.(*corev1.Pod)
@@ -153,51 +189,66 @@ func (r *recorded) lives() (map[types.UID]*life, []types.UID) {
 	return lives, order
 }
 
+// leave notes that the pod was seen to be going.
+func (l *life) leave(at time.Time) {
+	if l.leaving.IsZero() || at.Before(l.leaving) {
+		l.leaving = at
+	}
+}
+
 // markEvicted finds evictions that no condition tells: events, and deletions on a node that was being removed.
 func (r *recorded) markEvicted(lives map[types.UID]*life) {
 	for _, e := range r.events {
 		if l := lives[e.Regarding.UID]; l != nil && e.Regarding.Kind == "Pod" &&
 			(e.Reason == "Preempted" || e.Reason == "ScaleDown" || e.Reason == "TaintManagerEviction") {
 			l.evicted = true
+			l.leave(e.ObservedAt)
 		}
 	}
 	leaving := r.leavingNodes()
 	for _, l := range lives {
-		if l.deleted.IsZero() || l.pod.Spec.NodeName == "" || !l.finished.IsZero() {
+		tidied := !l.finished.IsZero() && (l.leaving.IsZero() || l.finished.Before(l.leaving))
+		if l.deleted.IsZero() || l.pod.Spec.NodeName == "" || tidied {
 			continue // a finished pod is tidied up, wherever its node goes
 		}
-		if from, ok := leaving[l.pod.Spec.NodeName]; ok && !l.deleted.Before(from) {
-			l.evicted = true
-		}
+		l.evicted = l.evicted || slices.ContainsFunc(leaving[l.pod.Spec.NodeName], func(s stretch) bool { return s.holds(l.deleted) })
 	}
 }
 
-// leavingNodes maps each node of a group that was removed in the window to the instant its removal began: the
-// autoscaler's taint, else the deletion of the node.
-func (r *recorded) leavingNodes() map[string]time.Time {
-	tainted := map[string]time.Time{}
-	out := map[string]time.Time{}
-	for _, ch := range r.changes {
-		n, ok := ch.Object.(*corev1.Node)
-		if !ok {
-			continue
-		}
-		marked := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == "ToBeDeletedByClusterAutoscaler" })
+// stretch is [from, to); a zero to is open.
+type stretch struct{ from, to time.Time }
+
+func (s stretch) holds(t time.Time) bool {
+	return !t.Before(s.from) && (s.to.IsZero() || t.Before(s.to))
+}
+
+// leavingNodes maps each node to the stretches in which it was being removed or was gone: from the autoscaler's taint,
+// else the deletion, until the taint was taken back or another node took the name.
+func (r *recorded) leavingNodes() map[string][]stretch {
+	out := map[string][]stretch{}
+	see := func(n *corev1.Node, at time.Time, leaving bool) {
+		of := out[n.Name]
+		open := len(of) > 0 && of[len(of)-1].to.IsZero()
 		switch {
-		case ch.Op == scalehist.OpDelete:
-			out[n.Name] = ch.At
-			if from, ok := tainted[n.Name]; ok {
-				out[n.Name] = from
-			}
-		case !marked:
-			delete(tainted, n.Name)
-		default:
-			if _, ok := tainted[n.Name]; !ok {
-				tainted[n.Name] = ch.At
-			}
+		case leaving && !open:
+			out[n.Name] = append(of, stretch{from: at})
+		case !leaving && open:
+			of[len(of)-1].to = at
+		}
+	}
+	for _, n := range r.initial.Objects.Nodes {
+		see(n, r.start, toBeDeleted(n))
+	}
+	for _, ch := range r.changes {
+		if n, ok := ch.Object.(*corev1.Node); ok {
+			see(n, ch.At, ch.Op == scalehist.OpDelete || toBeDeleted(n))
 		}
 	}
 	return out
+}
+
+func toBeDeleted(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == toBeDeletedTaint })
 }
 
 func later(a, b time.Time) time.Time {

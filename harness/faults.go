@@ -6,9 +6,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
@@ -25,8 +22,7 @@ var faultReasons = map[string]cloudprovider.FaultKind{
 // failure and the group's next delivered request (or at the end). The report's warnings say so for each.
 func (r *recorded) faults() []cloudprovider.Fault {
 	names := groupNames(r.groups)
-	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // the longest name that matches
-	joins := r.joins()
+	deliveries := r.deliveries()
 	var out []cloudprovider.Fault
 	for _, e := range r.events {
 		kind, ok := faultReasons[e.Reason]
@@ -38,11 +34,15 @@ func (r *recorded) faults() []cloudprovider.Fault {
 			continue
 		}
 		f := cloudprovider.Fault{Group: group, Kind: kind, From: r.start, To: r.end.Add(time.Nanosecond), Message: e.Message}
-		for _, j := range joins[group] {
-			if j.Before(e.ObservedAt) {
-				f.From = j
-			} else {
-				f.To = e.ObservedAt.Add(j.Sub(e.ObservedAt) / 2)
+		for _, d := range deliveries[group] {
+			asked := d.asked
+			if asked.IsZero() {
+				asked = d.joined
+			}
+			if d.joined.Before(e.ObservedAt) {
+				f.From = later(f.From, d.joined)
+			} else if asked.After(e.ObservedAt) {
+				f.To = e.ObservedAt.Add(asked.Sub(e.ObservedAt) / 2)
 				break
 			}
 		}
@@ -55,20 +55,7 @@ func (r *recorded) faults() []cloudprovider.Fault {
 	return out
 }
 
-// joins are the instants at which nodes of each group came, in order.
-func (r *recorded) joins() map[string][]time.Time {
-	out := map[string][]time.Time{}
-	for _, ch := range r.changes {
-		if n, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpAdd {
-			if g := r.groupOf(n); g != "" {
-				out[g] = append(out[g], ch.At)
-			}
-		}
-	}
-	return out
-}
-
-// groupIn finds the node group a message talks about, as a word of its own; names are longest first.
+// groupIn finds the node group a message talks about, as a word of its own.
 func groupIn(message string, names []string) string {
 	for _, word := range strings.FieldsFunc(message, func(c rune) bool { return strings.ContainsRune(" ,;:()[]{}\"'", c) }) {
 		if slices.Contains(names, word) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/scalehist/scalehist"
@@ -107,10 +108,15 @@ func replayEvent(ctx context.Context, db *history.DB, o options, whole *Input, s
 	report := r.report(in.End, scalehist.PlaybackPerEvent)
 	report.Events = []scalehist.EventReplay{{
 		At: steps[0].At, Recorded: steps, Replayed: nonNil(r.steps()),
-		Agreed:        equalNets(net(steps), net(r.steps())),
+		Agreed:        equalNets(net(steps), net(increases(r.steps()))),
 		Unschedulable: len(report.UnschedulableAtEnd),
 	}}
 	return report, nil
+}
+
+// increases are what an event is judged by: the recorded ones hold nothing else.
+func increases(steps []scalehist.RecordedStep) []scalehist.RecordedStep {
+	return slices.DeleteFunc(slices.Clone(steps), func(s scalehist.RecordedStep) bool { return s.To <= s.From })
 }
 
 func equalNets(a, b map[string]int) bool {
@@ -127,18 +133,27 @@ func addEvent(total, one *scalehist.ReplayReport) {
 	for name, n := range one.ScaledUpNodeGroups {
 		total.ScaledUpNodeGroups[name] += n
 	}
+	for name, n := range one.ScaledDownNodeGroups {
+		total.ScaledDownNodeGroups[name] += n
+	}
 	for i := range total.NodeGroups {
 		for _, g := range one.NodeGroups {
 			if g.Name == total.NodeGroups[i].Name {
 				t := &total.NodeGroups[i]
 				t.ScaledUp += g.ScaledUp
-				t.Final = t.Initial + t.ScaledUp
+				t.ScaledDown += g.ScaledDown
+				t.Final = t.Initial + t.ScaledUp - t.ScaledDown
 				t.Peak = max(t.Peak, g.Peak)
 			}
 		}
 	}
 	total.Decisions = append(total.Decisions, one.Decisions...)
 	total.Loops += one.Loops
+	for _, w := range one.Warnings {
+		if !slices.Contains(total.Warnings, w) {
+			total.Warnings = append(total.Warnings, w)
+		}
+	}
 	total.Batches = append(total.Batches, one.Batches...)
 	total.Events = append(total.Events, one.Events...)
 	total.UnschedulableAtEnd, total.End = one.UnschedulableAtEnd, one.End
@@ -158,7 +173,7 @@ func eventAgreement(events []scalehist.EventReplay) *scalehist.Agreement {
 			continue
 		}
 		a.Agreed = false
-		recorded, replayed := net(e.Recorded), net(e.Replayed)
+		recorded, replayed := net(e.Recorded), net(increases(e.Replayed))
 		for _, name := range unionKeys(recorded, replayed) {
 			if recorded[name] != replayed[name] {
 				a.Groups = append(a.Groups, scalehist.GroupDifference{NodeGroup: name, Recorded: recorded[name], Replayed: replayed[name]})

@@ -37,7 +37,11 @@ func FromHistory(ctx context.Context, db *history.DB, w Window) (*Input, error) 
 			stamp(w.From), stamp(w.To), stamp(from), stamp(to))
 	}
 	in := &Input{Name: historyName(db.Path()), Start: w.From.UTC(), End: w.To.UTC()}
-	if err := refuseGaps(ctx, db, w); err != nil {
+	if !in.Start.Before(in.End) {
+		return nil, in.check()
+	}
+	var err error
+	if in.Warnings, err = gaps(ctx, db, w); err != nil {
 		return nil, err
 	}
 	snapshot, err := db.SnapshotAt(ctx, in.Start)
@@ -60,8 +64,10 @@ func FromHistory(ctx context.Context, db *history.DB, w Window) (*Input, error) 
 	if in.SettingsChanges, err = db.SettingsChanges(ctx, in.Start, in.End); err != nil {
 		return nil, fmt.Errorf("read autoscaler settings: %w", err)
 	}
-	in.NodeGroups = initialGroups(snapshot)
+	rec.departed = departed(snapshot)
+	in.NodeGroups = rec.initialGroups()
 	rec.groups = in.NodeGroups
+	in.Warnings = append(in.Warnings, rec.lateGroups()...)
 	in.GroupChanges = rec.groupChanges()
 	in.Initial, in.Changes = rec.causes(in)
 	in.ProvisionDelays = rec.provisionDelays()
@@ -81,41 +87,100 @@ func FromHistory(ctx context.Context, db *history.DB, w Window) (*Input, error) 
 
 func historyName(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	if name == "recording" { // fixtures/<name>/recording.db
-		name = filepath.Base(filepath.Dir(path))
+	if name != "recording" {
+		return name
+	}
+	if abs, err := filepath.Abs(path); err == nil { // fixtures/<name>/recording.db
+		name = filepath.Base(filepath.Dir(abs))
 	}
 	return name
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// refuseGaps: a window in which pods or nodes were not watched cannot be replayed faithfully.
-func refuseGaps(ctx context.Context, db *history.DB, w Window) error {
-	gaps, err := db.Gaps(ctx, w.From, w.To)
+// gaps refuses a window in which pods or nodes were not watched, which cannot be replayed faithfully, and warns of
+// one in which others were not.
+func gaps(ctx context.Context, db *history.DB, w Window) (warnings []string, err error) {
+	found, err := db.Gaps(ctx, w.From, w.To)
 	if err != nil {
-		return fmt.Errorf("read gaps: %w", err)
+		return nil, fmt.Errorf("read gaps: %w", err)
 	}
-	for _, g := range gaps {
+	for _, g := range found {
+		if !g.From.Before(w.To) || !g.To.After(w.From) {
+			continue // it ends where the window starts, or starts where it ends
+		}
+		kinds := strings.Join(g.Kinds, ", ")
 		if len(g.Kinds) > 0 && !slices.Contains(g.Kinds, "Pod") && !slices.Contains(g.Kinds, "Node") {
+			warnings = append(warnings, fmt.Sprintf("%s were not watched from %s to %s (%s): their changes then are missing", kinds, stamp(g.From), stamp(g.To), g.Why))
 			continue
 		}
-		return fmt.Errorf("the recording has a gap from %s to %s (%s): choose a window before or after it (--from, --to)",
-			stamp(g.From), stamp(g.To), g.Why)
+		if kinds == "" {
+			kinds = "nothing"
+		} else {
+			kinds += " not"
+		}
+		return nil, fmt.Errorf("the recording has a gap from %s to %s, %s watched (%s): choose a window before or after it (--from, --to)",
+			stamp(g.From), stamp(g.To), kinds, g.Why)
 	}
-	return nil
+	return warnings, nil
+}
+
+// departed are the nodes at the start that the recorded autoscaler had taken off the target size already, but that were
+// still there: tainted, and more than the target size of their group.
+func departed(s *scalehist.ClusterSnapshot) map[string]bool {
+	over := map[string]int{}
+	for _, n := range s.Nodes {
+		over[n.NodeGroup]++
+	}
+	for _, g := range s.NodeGroups {
+		over[g.Name] -= g.TargetSize
+	}
+	out := map[string]bool{}
+	for _, n := range s.Nodes {
+		if n.NodeGroup != "" && over[n.NodeGroup] > 0 && toBeDeleted(n.Node) {
+			over[n.NodeGroup]--
+			out[n.Name] = true
+		}
+	}
+	return out
 }
 
 // initialGroups are the node groups at the start. A target size ahead of the nodes is kept: those nodes are on their way.
-func initialGroups(s *scalehist.ClusterSnapshot) []scalehist.NodeGroup {
-	groups := slices.Clone(s.NodeGroups)
+func (r *recorded) initialGroups() []scalehist.NodeGroup {
+	groups := slices.Clone(r.initial.NodeGroups)
 	nodes := map[string]int{}
-	for _, n := range s.Nodes {
-		nodes[n.NodeGroup]++
+	for _, n := range r.initial.Nodes {
+		if !r.departed[n.Name] {
+			nodes[n.NodeGroup]++
+		}
 	}
 	for i := range groups {
 		groups[i].TargetSize = max(groups[i].TargetSize, nodes[groups[i].Name])
 	}
 	return groups
+}
+
+// lateGroups warns of node groups that come or go in the window: the replay has those of the start all along.
+func (r *recorded) lateGroups() []string {
+	var out []string
+	told := map[string]bool{}
+	for _, ch := range r.changes {
+		g, ok := ch.Object.(*v1alpha1.NodeGroup)
+		if !ok || told[g.Name] {
+			continue
+		}
+		known := slices.ContainsFunc(r.groups, func(k scalehist.NodeGroup) bool { return k.Name == g.Name })
+		switch {
+		case known && ch.Op == scalehist.OpDelete:
+			out = append(out, fmt.Sprintf("node group %s went at %s: the replay keeps it", g.Name, stamp(ch.At)))
+		case !known:
+			out = append(out, fmt.Sprintf("node group %s came at %s, after the start: the replay is without it; start the window later to have it", g.Name, stamp(ch.At)))
+		default:
+			continue
+		}
+		told[g.Name] = true
+	}
+	return out
 }
 
 // recorded is a window of a history in memory, as the analyses below want it.
@@ -125,6 +190,8 @@ type recorded struct {
 	changes    []scalehist.Change
 	events     []history.Event
 	groups     []scalehist.NodeGroup
+	// departed nodes stood at the start, but their removal was decided before it.
+	departed map[string]bool
 }
 
 // groupOf is the node group a recorded node belongs to, "" if none that is known.
@@ -150,7 +217,7 @@ func (r *recorded) groupChanges() []GroupChange {
 		}
 		was, known := last[o.Name]
 		if !known {
-			continue // a group that appears later has no place in the provider's order yet; doctor lists it
+			continue // a group that appears later has no place in the provider's order yet; lateGroups tells
 		}
 		next := was
 		next.MinSize, next.MaxSize = int(o.Spec.MinSize), int(o.Spec.MaxSize)

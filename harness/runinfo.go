@@ -27,8 +27,8 @@ func newStopwatch() *stopwatch {
 
 // time starts a phase and returns what ends it.
 func (s *stopwatch) time(phase string) func() {
-	from := time.Now() //nolint:forbidigo // see stopwatch
-	return func() { s.spent[phase] += time.Since(from) }
+	from := time.Now()                                   //nolint:forbidigo // see stopwatch
+	return func() { s.spent[phase] += time.Since(from) } //nolint:forbidigo // see stopwatch
 }
 
 func (r *run) runInfo() *scalehist.RunInfo {

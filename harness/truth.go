@@ -80,15 +80,31 @@ func (r *recorded) initialSizes() map[string]int {
 	return size
 }
 
-// eventSteps reads the steps from the autoscaler's events. The same step is told on many pods; it counts once.
+// sameTold is how far apart events may tell one step: all come out of one loop, and loops are a scan interval apart.
+const sameTold = 10 * time.Second
+
+// eventSteps reads the steps from the autoscaler's events. The same step is told on many pods; it counts once. A step
+// that does not begin where the last one ended tells of one that no event told: it becomes a step too.
 func (r *recorded) eventSteps() []scalehist.RecordedStep {
+	type key struct {
+		group    string
+		from, to int
+	}
 	size := r.initialSizes()
 	group := r.nodeGroups()
 	marked := map[string]bool{}
+	told := map[key]time.Time{}
 	var steps []scalehist.RecordedStep
 	grow := func(at time.Time, name string, from, to int) {
-		if now, known := size[name]; !known || now == to || from >= to {
+		k := key{name, from, to}
+		last, again := told[k]
+		now, known := size[name]
+		if !known || from >= to || again && at.Sub(last) < sameTold {
 			return
+		}
+		told[k] = at
+		if now != from {
+			steps = append(steps, scalehist.RecordedStep{At: at, NodeGroup: name, From: now, To: from})
 		}
 		steps = append(steps, scalehist.RecordedStep{At: at, NodeGroup: name, From: from, To: to})
 		size[name] = to
@@ -137,9 +153,13 @@ func (r *recorded) namePods(steps []scalehist.RecordedStep) {
 			continue
 		}
 		for _, m := range triggered.FindAllStringSubmatch(e.Message, -1) {
-			i := slices.IndexFunc(steps, func(s scalehist.RecordedStep) bool {
-				return s.NodeGroup == m[1] && s.From == atoi(m[2]) && s.To == atoi(m[3])
-			})
+			i := -1
+			for j, s := range steps { // a group may take the same step twice: the nearest is meant
+				if s.NodeGroup == m[1] && s.From == atoi(m[2]) && s.To == atoi(m[3]) &&
+					(i < 0 || s.At.Sub(e.ObservedAt).Abs() < steps[i].At.Sub(e.ObservedAt).Abs()) {
+					i = j
+				}
+			}
 			if i < 0 {
 				continue
 			}

@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness/report"
 )
 
@@ -17,8 +16,8 @@ import (
 const runsEnv = "SCALEHIST_RUNS"
 
 var _ = Describe("Same input, same bytes", func() {
-	for _, script := range workload.Scripts() {
-		It("replays "+script.Name+" to the same report every time", func(ctx SpecContext) {
+	for _, name := range recordings() {
+		It("replays "+name+" to the same report every time", func(ctx SpecContext) {
 			runs := 2
 			if s := os.Getenv(runsEnv); s != "" {
 				n, err := strconv.Atoi(s)
@@ -27,7 +26,7 @@ var _ = Describe("Same input, same bytes", func() {
 			}
 			var first []byte
 			for i := range runs {
-				r, err := replay(ctx, 0, Recording(script.Name), ClusterAutoscaler())
+				r, err := replay(ctx, 0, Recording(name), ClusterAutoscaler())
 				Expect(err).NotTo(HaveOccurred())
 				bytes, err := report.Canonical(r)
 				Expect(err).NotTo(HaveOccurred())

@@ -1,10 +1,12 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,8 +39,12 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
 // One line a scenario, with what scaled, at the end.
 var _ = ReportAfterSuite("one line a scenario", func(report types.Report) {
 	fmt.Println()
-	for _, s := range report.SpecReports {
-		if s.LeafNodeType != types.NodeTypeIt {
+	specs := slices.Clone(report.SpecReports)
+	slices.SortStableFunc(specs, func(a, b types.SpecReport) int {
+		return cmp.Or(cmp.Compare(b.FileName(), a.FileName()), cmp.Compare(a.LineNumber(), b.LineNumber()), cmp.Compare(a.FullText(), b.FullText()))
+	})
+	for _, s := range specs {
+		if s.LeafNodeType != types.NodeTypeIt || s.State.Is(types.SpecStateSkipped) {
 			continue
 		}
 		sizes := ""
@@ -55,6 +61,19 @@ const sizesEntry = "node group sizes"
 
 // recording is the path of a fixture's history.
 func recording(name string) string { return filepath.Join("..", "fixtures", name, "recording.db") }
+
+// recordings names every fixture there is, so that a new one is replayed without being listed anywhere.
+func recordings() []string {
+	paths, err := filepath.Glob(recording("*"))
+	if err != nil || len(paths) == 0 {
+		panic(fmt.Sprintf("no fixtures at %s: %v", recording("*"), err)) // the tree of specs cannot be built without
+	}
+	var names []string
+	for _, p := range paths {
+		names = append(names, filepath.Base(filepath.Dir(p)))
+	}
+	return names
+}
 
 // golden is the path of a fixture's timeline.
 func golden(name string) string { return filepath.Join("..", "fixtures", name, "want.txt") }

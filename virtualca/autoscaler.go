@@ -82,8 +82,12 @@ func New(cluster scalehist.Cluster, provider CloudProvider, settings Settings) (
 	}
 	if slices.Contains(settings.Expander, "price") {
 		// Without a price for pods every option would be infinitely dear, and all would tie.
-		if v, err := provider.PodPrice(stabilizer, time.Time{}, time.Time{}.Add(time.Hour)); err != nil || v <= 0 {
-			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table (pods: cpu, memoryGiB): half a core and 500 MiB cost %v (%v)", v, err)
+		v, err := provider.PodPrice(stabilizer, time.Time{}, time.Time{}.Add(time.Hour))
+		if err != nil {
+			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table (pods: cpu, memoryGiB): %w", err)
+		}
+		if v <= 0 {
+			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table (pods: cpu, memoryGiB): half a core and 500 MiB cost %v", v)
 		}
 	}
 	checker, err := fit.New()
@@ -104,6 +108,13 @@ func (a *Autoscaler) Name() string { return "virtualca" }
 
 // ScanInterval is the time between two loops when nothing asks for another one at once.
 func (a *Autoscaler) ScanInterval() time.Duration { return a.settings.ScanInterval }
+
+// Resume tells of a scale-up that an earlier autoscaler asked for at an instant and that still has delta nodes on the
+// way, so that they count as upcoming: a real one that restarts forgets them, but a replay that begins in the middle of
+// a recording stands in for one that did not restart there.
+func (a *Autoscaler) Resume(at time.Time, group string, delta int) {
+	a.state.register(group, delta, at, a.provisionTime(group))
+}
 
 // Settings are the settings it runs with.
 func (a *Autoscaler) Settings() Settings { return a.settings }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -59,7 +58,7 @@ func (l *loop) choose(options []*option) *option {
 	case len(left) == 1 && decider == "":
 		best.reason = "the only option"
 	case len(left) == 1:
-		best.reason = "best by " + decider + score(best, decider)
+		best.reason = "best by " + decider
 	case slices.Contains(l.a.settings.Expander, expanderRandom):
 		best = left[l.a.random.Intn(len(left))]
 		best.reason = fmt.Sprintf("random among %d tied", len(left))
@@ -72,14 +71,6 @@ func (l *loop) choose(options []*option) *option {
 		}
 	}
 	return best
-}
-
-func score(o *option, expander string) string {
-	v, ok := o.scores[expander]
-	if !ok {
-		return ""
-	}
-	return " (" + strconv.FormatFloat(v, 'g', 6, 64) + ")"
 }
 
 // narrow keeps the options with the best score. eligible leaves options out before; less says which score is better.
@@ -100,7 +91,7 @@ func narrow(name string, options []*option, value func(*option) (float64, bool),
 	}
 	for _, o := range options {
 		if !slices.Contains(best, o) && o.reason == "" && len(best) > 0 {
-			o.reason = fmt.Sprintf("%s%s: %s is better%s", name, score(o, name), best[0].group, score(best[0], name))
+			o.reason = fmt.Sprintf("%s: %s is better", name, best[0].group)
 		}
 	}
 	return best

@@ -51,8 +51,8 @@ func TestExpanders(t *testing.T) {
 		want       string
 		wantReason []string
 	}{
-		"most-pods ties to the first":   {chain: []string{"most-pods"}, options: three(), want: "large", wantReason: []string{"most-pods (6): large is better (8)", "first of 2 tied", "tied with large"}},
-		"least-nodes":                   {chain: []string{"least-nodes"}, options: three(), want: "large", wantReason: []string{"least-nodes (3): large is better (1)", "best by least-nodes (1)", "least-nodes (3): large is better (1)"}},
+		"most-pods ties to the first":   {chain: []string{"most-pods"}, options: three(), want: "large", wantReason: []string{"most-pods: large is better", "first of 2 tied", "tied with large"}},
+		"least-nodes":                   {chain: []string{"least-nodes"}, options: three(), want: "large", wantReason: []string{"least-nodes: large is better", "best by least-nodes", "least-nodes: large is better"}},
 		"least-waste":                   {chain: []string{"least-waste"}, options: three(), want: "large"},
 		"chain narrows":                 {chain: []string{"most-pods", "price"}, options: three(), want: "spot"},
 		"price":                         {chain: []string{"price"}, options: three(), want: "spot"},

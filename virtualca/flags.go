@@ -55,8 +55,8 @@ func flagSet(s *Settings) *pflag.FlagSet {
 	return f
 }
 
-// notModelled are upstream flags that change decisions in ways the virtual autoscaler does not follow yet.
-var notModelled = set(`
+// scaleDownFlags are the upstream flags of scale-down, which is not modelled yet: one warning speaks for all of them.
+var scaleDownFlags = set(`
 	scale-down-enabled scale-down-unneeded-time scale-down-unready-time scale-down-unready-enabled scale-down-delay-after-add
 	scale-down-delay-after-delete scale-down-delay-after-failure scale-down-delay-type-local scale-down-utilization-threshold
 	scale-down-gpu-utilization-threshold scale-down-non-empty-candidates-count scale-down-candidates-pool-ratio
@@ -66,7 +66,11 @@ var notModelled = set(`
 	blocking-system-pod-distruption-timeout unremovable-node-recheck-timeout ignore-daemonsets-utilization
 	ignore-mirror-pods-utilization daemonset-eviction-for-empty-nodes daemonset-eviction-for-occupied-nodes
 	cordon-node-before-terminating node-delete-delay-after-taint node-deletion-delay-timeout node-deletion-batcher-interval
-	node-deletion-in-batch-enabled drain-priority-config force-delete-failed-nodes async-node-groups
+	node-deletion-in-batch-enabled drain-priority-config`)
+
+// notModelled are the other upstream flags that change decisions in ways the virtual autoscaler does not follow yet.
+var notModelled = set(`
+	force-delete-failed-nodes async-node-groups
 	enable-provisioning-requests kube-client-qps-for-provisioning-requests provisioning-request-initial-backoff-time
 	provisioning-request-max-backoff-time provisioning-request-max-backoff-cache-size check-capacity-batch-processing
 	check-capacity-provisioning-request-max-batch-size check-capacity-provisioning-request-batch-timebox
@@ -106,7 +110,8 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 	out := DefaultSettings()
 	out.Priorities = s.Priorities
 	f := flagSet(&out)
-	var warnings []string
+	var warnings, scaleDown []string
+	removesNodes := true
 	for i := 0; i < len(s.Flags); i++ {
 		arg := s.Flags[i]
 		if arg == "--" || arg == "" {
@@ -121,11 +126,7 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		name = strings.ReplaceAll(name, "_", "-")
 		flag := f.Lookup(name)
-		next := ""
 		nextIsValue := i+1 < len(s.Flags) && !strings.HasPrefix(s.Flags[i+1], "-")
-		if nextIsValue {
-			next = s.Flags[i+1]
-		}
 		if flag == nil {
 			// What stands alone behind a flag is its value: upstream takes no other arguments.
 			if !hasValue && nextIsValue {
@@ -133,6 +134,10 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 			}
 			switch {
 			case irrelevant[name]:
+			case name == "scale-down-enabled":
+				removesNodes = value != "false"
+			case scaleDownFlags[name]:
+				scaleDown = append(scaleDown, "--"+name)
 			case notModelled[name]:
 				warnings = append(warnings, fmt.Sprintf("flag --%s is not modelled: the replay decides as if it were not set", name))
 			default:
@@ -146,7 +151,7 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 			value = flag.NoOptDefVal
 		case i+1 < len(s.Flags):
 			// A negative number is a value, too.
-			next = s.Flags[i+1]
+			next := s.Flags[i+1]
 			if _, err := strconv.ParseFloat(next, 64); strings.HasPrefix(next, "-") && err != nil {
 				return Settings{}, warnings, fmt.Errorf("flag --%s: value is missing", name)
 			}
@@ -159,10 +164,22 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 			return Settings{}, warnings, fmt.Errorf("flag --%s=%s: %w", name, value, err)
 		}
 	}
+	if removesNodes {
+		warnings = append(warnings, scaleDownWarning(scaleDown))
+	}
 	if err := out.check(); err != nil {
 		return Settings{}, warnings, err
 	}
 	return out, warnings, nil
+}
+
+// scaleDownWarning says that nodes stay, and which flags were given in vain.
+func scaleDownWarning(flags []string) string {
+	text := "scale-down is not modelled: no node is removed"
+	if len(flags) > 0 {
+		text += " (" + strings.Join(flags, ", ") + " without effect)"
+	}
+	return text
 }
 
 // check refuses settings upstream would not start with.

@@ -195,7 +195,7 @@ func withKey(m map[string]string, k, v string) map[string]string {
 
 // scaleUpIfNeeded finds the pods that need new nodes and decides whether to act on them now.
 func (l *loop) scaleUpIfNeeded(ctx context.Context) error {
-	pods := l.filterSchedulable(ctx, clearTPU(listingOrder(l.pending, l.a.settings.Seed, podName)))
+	pods := l.filterSchedulable(ctx, clearTPU(listingOrder(l.pending, l.a.settings.Seed<<32+int64(l.d.Loop-1), podName)))
 	pods = l.dropYoung(dropDaemonSetPods(pods))
 	for _, p := range pods {
 		l.d.UnschedulablePods = append(l.d.UnschedulablePods, podName(p))

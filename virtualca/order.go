@@ -8,19 +8,20 @@ import (
 
 // listingOrder sorts objects into the order in which the autoscaler sees them.
 //
-// Upstream lists pods and nodes from an informer's cache, a map: in no order at all. Pods in creation order would be a
+// Upstream lists pods from an informer's cache, a map: in another order every loop. Pods in creation order would be a
 // possible order, but one that practically never comes up: all pods of an owner stand together then, and first fit
-// packs such blocks differently from a mix. So the order is a fixed shuffle: by a hash of the name, the same on every
-// run and machine, and as mixed as upstream's. Another seed is another of upstream's orders; 0 adds nothing to the name.
-// Ties (none in practice) keep creation order.
-func listingOrder[T any](in []T, seed int64, name func(T) string) []T {
+// packs such blocks differently from a mix. One order for all loops would hide that upstream, looking again at once
+// after a scale-up, packs the same pods anew and often asks for a node more. So the order is a shuffle by a hash of the
+// name and a salt, made of the seed and the loop: the same on every run and machine, and as mixed as upstream's.
+// Salt 0 adds nothing to the name. Ties (none in practice) keep creation order.
+func listingOrder[T any](in []T, salt int64, name func(T) string) []T {
 	type keyed struct {
 		hash uint64
 		v    T
 	}
 	all := make([]keyed, len(in))
 	for i, v := range in {
-		all[i] = keyed{shuffleKey(seed, name(v)), v}
+		all[i] = keyed{shuffleKey(salt, name(v)), v}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].hash < all[j].hash })
 	out := make([]T, len(in))
@@ -31,10 +32,10 @@ func listingOrder[T any](in []T, seed int64, name func(T) string) []T {
 }
 
 // shuffleKey is FNV-1a with a finalizer: names that differ in their last digit only must not stay neighbours.
-func shuffleKey(seed int64, name string) uint64 {
+func shuffleKey(salt int64, name string) uint64 {
 	h := fnv.New64a()
-	if seed != 0 {
-		fmt.Fprintf(h, "%d/", seed)
+	if salt != 0 {
+		fmt.Fprintf(h, "%d/", salt)
 	}
 	h.Write([]byte(name))
 	x := h.Sum64()

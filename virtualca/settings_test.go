@@ -1,6 +1,7 @@
 package virtualca
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func TestParseSettings(t *testing.T) {
 		"not modelled and unknown": {
 			flags:    []string{"--scale-down-unneeded-time=5m", "--scale-down-delay-after-add", "3m", "--made-up=1", "stray"},
 			want:     DefaultSettings(),
-			wantWarn: []string{"--scale-down-unneeded-time is not modelled", "--scale-down-delay-after-add is not modelled", "--made-up is unknown", `"stray" is not a flag`},
+			wantWarn: []string{"--made-up is unknown", `"stray" is not a flag`, "scale-down is not modelled: no node is removed (--scale-down-unneeded-time, --scale-down-delay-after-add without effect)"},
 		},
 		"bad value":         {flags: []string{"--max-nodes-total=many"}, wantErr: "flag --max-nodes-total=many"},
 		"missing value":     {flags: []string{"--max-nodes-total"}, wantErr: "flag --max-nodes-total: value is missing"},
@@ -50,7 +51,11 @@ func TestParseSettings(t *testing.T) {
 		"bad scan interval": {flags: []string{"--scan-interval=0s"}, wantErr: "scan interval"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, warnings, err := ParseSettings(scalehist.CASettings{Flags: tc.flags})
+			flags := tc.flags
+			if len(tc.wantWarn) == 0 {
+				flags = append(slices.Clone(flags), "--scale-down-enabled=false") // what remains is modelled: no warning
+			}
+			got, warnings, err := ParseSettings(scalehist.CASettings{Flags: flags})
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
 					t.Fatalf("got error %v, want one with %q", err, tc.wantErr)

@@ -112,7 +112,7 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 	}()
 	if err := p.waitReady(ctx); err != nil {
 		h.Kill()
-		<-p.started
+		_ = <-p.started // waitReady has the error to tell
 		_ = p.env.Stop()
 		p.closeLogs()
 		if ctx.Err() != nil {
@@ -247,7 +247,7 @@ func (p *processes) waitReady(ctx context.Context) error {
 // stop ends both processes and removes all their files. Nothing in them is worth a graceful end.
 func (p *processes) stop() error {
 	p.home.Kill()
-	<-p.started
+	_ = <-p.started // how the start went was told when it did
 	p.home.Kill()
 	err := p.env.Stop()
 	close(p.release)

@@ -121,12 +121,7 @@ func Explain(r *scalehist.ReplayReport, d scalehist.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s loop %d: %s\n", offset(r, d.At), d.Loop, d.Summary())
 	if n := len(d.UnschedulablePods); n > 0 {
-		fmt.Fprintf(&b, "  for %d unschedulable pods: %s\n", n, some(d.UnschedulablePods, 5))
-	}
-	for _, o := range d.Options {
-		if o.Reason != "" {
-			fmt.Fprintf(&b, "  %s: %s\n", o.NodeGroup, o.Reason)
-		}
+		fmt.Fprintf(&b, "  for %s: %s\n", count(n, "unschedulable pod"), some(d.UnschedulablePods, 5))
 	}
 	for _, line := range because(d) {
 		fmt.Fprintf(&b, "  %s\n", line)

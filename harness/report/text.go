@@ -69,13 +69,13 @@ func writeDecisions(b *strings.Builder, r *scalehist.ReplayReport) {
 }
 
 func writePods(b *strings.Builder, r *scalehist.ReplayReport) {
-	fmt.Fprintf(b, "\npending: %d pods waited %.1f pod-seconds; p50 %.1fs, p95 %.1fs, max %.1fs\n",
-		r.Pending.Pods, r.Pending.PodSeconds, r.Pending.P50, r.Pending.P95, r.Pending.Max)
+	fmt.Fprintf(b, "\npending: %s waited %.1f pod-seconds; p50 %.1fs, p95 %.1fs, max %.1fs\n",
+		count(r.Pending.Pods, "pod"), r.Pending.PodSeconds, r.Pending.P50, r.Pending.P95, r.Pending.Max)
 	if len(r.UnschedulableAtEnd) == 0 {
 		b.WriteString("unschedulable at end: none\n")
 		return
 	}
-	fmt.Fprintf(b, "unschedulable at end: %d pods\n", len(r.UnschedulableAtEnd))
+	fmt.Fprintf(b, "unschedulable at end: %s\n", count(len(r.UnschedulableAtEnd), "pod"))
 	for _, p := range r.UnschedulableAtEnd {
 		fmt.Fprintf(b, "  %s/%s: %s\n", p.Namespace, p.Name, p.Message)
 	}

@@ -26,7 +26,7 @@ func Timeline(r *scalehist.ReplayReport) string {
 	for _, n := range r.ScaledUpNodes {
 		fmt.Fprintf(&b, "node %s asked %s ready %s pods %d\n", n.Name, offset(r, n.RequestedAt), offset(r, n.ReadyAt), len(n.Pods))
 	}
-	fmt.Fprintf(&b, "pending %d pods, %.3f pod-seconds, max %.3fs\n", r.Pending.Pods, r.Pending.PodSeconds, r.Pending.Max)
+	fmt.Fprintf(&b, "pending %s, %.3f pod-seconds, max %.3fs\n", count(r.Pending.Pods, "pod"), r.Pending.PodSeconds, r.Pending.Max)
 	for _, p := range r.UnschedulableAtEnd {
 		fmt.Fprintf(&b, "unschedulable %s/%s: %s\n", p.Namespace, p.Name, p.Message)
 	}
@@ -41,12 +41,15 @@ func because(d scalehist.Decision) []string {
 		if o.Chosen {
 			mark = "*"
 		}
-		line := fmt.Sprintf("%s option %s: %d nodes for %d pods", mark, o.NodeGroup, o.NodeCount, o.Pods)
+		line := fmt.Sprintf("%s option %s: %s for %s", mark, o.NodeGroup, count(o.NodeCount, "node"), count(o.Pods, "pod"))
 		if len(o.SimilarNodeGroups) > 0 {
 			line += ", similar " + strings.Join(o.SimilarNodeGroups, ",")
 		}
 		for _, name := range keys(o.Scores) {
 			line += fmt.Sprintf(", %s %.4f", name, o.Scores[name])
+		}
+		if o.Reason != "" {
+			line += " (" + o.Reason + ")"
 		}
 		out = append(out, line)
 	}
@@ -60,6 +63,14 @@ func because(d scalehist.Decision) []string {
 		out = append(out, "- "+n)
 	}
 	return out
+}
+
+// count prints a number with its noun: "1 pod", "2 pods".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func offset(r *scalehist.ReplayReport, t time.Time) string {

@@ -114,7 +114,6 @@ type stored struct {
 	key      key
 	uid      types.UID
 	created  time.Time
-	deleted  time.Time // the deletion's own time, zero while it lives
 	content  scalehist.Object
 	state    *state
 	node     string

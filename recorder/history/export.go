@@ -63,7 +63,6 @@ func (db *DB) Hash(ctx context.Context) (string, error) {
 // source is one sorted stream of lines.
 type source struct {
 	next func() (position, objectlog.Line, error, bool)
-	stop func()
 	at   position
 	line objectlog.Line
 	live bool

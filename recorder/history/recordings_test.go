@@ -2,7 +2,6 @@ package history_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
@@ -70,13 +68,6 @@ func open(t *testing.T, path string) *history.DB {
 		}
 	})
 	return db
-}
-
-// logLine is a line of the original log, untyped.
-type logLine struct {
-	At     time.Time       `json:"at"`
-	Op     scalehist.Op    `json:"op"`
-	Object json.RawMessage `json:"object"`
 }
 
 // TestRecordingsImportWithoutLoss replays each shared log into a plain map, line by line, and compares what lives at

@@ -336,7 +336,10 @@ func TestChangesWindowIsHalfOpenTheOtherWay(t *testing.T) {
 		}
 	}
 	// A caller may stop early.
-	for range db.Changes(t.Context(), time.Time{}, time.Time{}) {
+	for _, err := range db.Changes(t.Context(), time.Time{}, time.Time{}) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 }

@@ -24,11 +24,12 @@ func load(t testing.TB) []Case {
 	return cases
 }
 
-// wantAgreement is what was reached, "agreed/cases" by category. It may only go up. Where it is short of all, the
-// order in which upstream's map lists the pods decides: TestEveryCaseIsReachable holds those.
+// wantAgreement is what was reached, "agreed/cases" by category. It may only go up. With other seeds, and so other
+// orders of the pods, one to three cases in a hundred come to an outcome that upstream's few runs did not show: see
+// TestEveryCaseIsReachable and TestOtherSeeds.
 var wantAgreement = map[string]string{
 	"antiaffinity": "15/15", "balance": "19/19", "binpack": "25/25", "daemonset": "24/24", "expendable": "21/21", "fail": "10/10",
-	"fit": "20/20", "fromzero": "24/25", "gpu": "25/25", "limits": "15/16", "price": "23/23", "priority": "24/24", "spread": "24/24",
+	"fit": "20/20", "fromzero": "25/25", "gpu": "25/25", "limits": "16/16", "price": "23/23", "priority": "24/24", "spread": "24/24",
 	"taint": "25/25", "upcoming": "25/25",
 }
 
@@ -105,6 +106,31 @@ func TestEveryCaseIsReachable(t *testing.T) {
 		if !reached {
 			t.Errorf("%s: no outcome of upstream's in %d orders", c.Name, seeds)
 		}
+	}
+}
+
+// TestOtherSeeds: the agreement is the rules', not one lucky order's. Over the orders of several seeds together at least
+// 97 of 100 runs agree; it was 98 when this was written.
+func TestOtherSeeds(t *testing.T) {
+	agreed, all := 0, 0
+	for _, c := range load(t) {
+		if c.Input.ScaleDown() {
+			continue
+		}
+		for seed := int64(1); seed <= 5; seed++ {
+			r, err := RunSeed(t.Context(), c, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all++
+			if r.Agrees {
+				agreed++
+			}
+		}
+	}
+	t.Logf("%d of %d runs agree", agreed, all)
+	if agreed*100 < all*97 {
+		t.Errorf("%d of %d runs agree, want 97 in a hundred", agreed, all)
 	}
 }
 

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,16 +107,15 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 		return err
 	}
 	progress := s.NewProgress("replaying", 1000)
-	defer progress.Done()
 	opts = append(opts, harness.WithProgress(func(p harness.Progress) {
 		part := int64(1000 * p.Now.Sub(p.Start) / max(1, p.End.Sub(p.Start)))
 		progress.Set(min(part, 1000), fmt.Sprintf("+%s, %d nodes, %d pending", p.Now.Sub(p.Start).Round(time.Second), p.Nodes, p.Pending))
 	}))
 	r, err := f.play(ctx, path, opts)
+	progress.Done()
 	if err != nil {
 		return err
 	}
-	progress.Done()
 	if f.dir != "" {
 		r.Run.Artifacts = f.dir
 		if err := reports.Save(f.dir, r); err != nil {
@@ -160,7 +161,11 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 		return nil, UsageErrorf(cmd, "--autoscaler: %v", err)
 	}
 	switch scalehist.Playback(f.playback) {
-	case scalehist.PlaybackContinuous, scalehist.PlaybackPerEvent:
+	case scalehist.PlaybackContinuous:
+	case scalehist.PlaybackPerEvent:
+		if f.duration != 0 {
+			return nil, UsageErrorf(cmd, "--for: no time passes in a per-event playback; choose the events with --from and --to")
+		}
 	default:
 		return nil, UsageErrorf(cmd, "--playback %q: want continuous or per-event", f.playback)
 	}
@@ -199,14 +204,16 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 }
 
 func (f *replayFlags) perGroup(cmd *cobra.Command, opts []harness.Option) ([]harness.Option, error) {
-	for group, text := range f.delays {
+	for _, group := range slices.Sorted(maps.Keys(f.delays)) {
+		text := f.delays[group]
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
 			return nil, UsageErrorf(cmd, "--provision-delay-of %s=%s: want a duration such as 90s", group, text)
 		}
 		opts = append(opts, harness.WithProvisionDelay(group, d))
 	}
-	for group, text := range f.bounds {
+	for _, group := range slices.Sorted(maps.Keys(f.bounds)) {
+		text := f.bounds[group]
 		low, high, ok := strings.Cut(text, ":")
 		minSize, err1 := strconv.Atoi(low)
 		maxSize, err2 := strconv.Atoi(high)

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func TestProfileKeepsUpstreamsOrder(t *testing.T) {
 			t.Errorf("%s is still enabled", gone)
 		}
 	}
-	if !(place[names.NodeVolumeLimits] < place[VolumeBinding] && place[VolumeBinding] < place[names.VolumeZone]) {
+	if place[names.NodeVolumeLimits] >= place[VolumeBinding] || place[VolumeBinding] >= place[names.VolumeZone] {
 		t.Errorf("%s does not stand where upstream's does: %v", VolumeBinding, place)
 	}
 	for _, c := range p.PluginConfig {
@@ -124,12 +125,12 @@ func victim(name string, priority int32, started time.Time) *corev1.Pod {
 }
 
 // pick does what upstream does with score functions: the best of each in turn, until one node is left.
-func pick(victims map[string]*extenderv1.Victims) []string {
+func pick(t *testing.T, victims map[string]*extenderv1.Victims) []string {
 	left := make([]string, 0, len(victims))
 	for n := range victims {
 		left = append(left, n)
 	}
-	for _, score := range (&preemption{}).OrderedScoreFuncs(nil, victims) {
+	for _, score := range (&preemption{}).OrderedScoreFuncs(t.Context(), victims) {
 		best, next := int64(math.MinInt64), []string(nil)
 		for _, n := range left {
 			switch s := score(n); {
@@ -162,7 +163,7 @@ func TestPreemptionPicks(t *testing.T) {
 		{"latest start", map[string]*extenderv1.Victims{"a": v(0, victim("x", 5, old)), "b": v(0, victim("x", 5, young))}, "b"},
 	}
 	for _, tt := range tests {
-		if d := cmp.Diff([]string{tt.want}, pick(tt.in)); d != "" {
+		if d := cmp.Diff([]string{tt.want}, pick(t, tt.in)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
 	}
@@ -174,12 +175,12 @@ func TestPreemptionTiesAreBroken(t *testing.T) {
 	for _, n := range []string{"a", "b", "c", "d"} {
 		in[n] = &extenderv1.Victims{Pods: []*corev1.Pod{victim("x", 1, now)}}
 	}
-	first := pick(in)
+	first := pick(t, in)
 	if len(first) != 1 {
 		t.Fatalf("%v are left, want one", first)
 	}
 	for range 20 {
-		if d := cmp.Diff(first, pick(in)); d != "" {
+		if d := cmp.Diff(first, pick(t, in)); d != "" {
 			t.Fatal(d)
 		}
 	}
@@ -196,8 +197,8 @@ func TestStartTimeIsNeverTheWallClock(t *testing.T) {
 func TestParkWaitsForANode(t *testing.T) {
 	pod := &corev1.Pod{}
 	st := Park(pod, fwk.NewStatus(fwk.UnschedulableAndUnresolvable).WithError(scheduler.ErrNoNodesAvailable))
-	fit, ok := st.AsError().(*framework.FitError)
-	if !ok || !fit.Diagnosis.UnschedulablePlugins.Has(Tracker) || st.Message() != "0/0 nodes are available: no nodes available to schedule pods." {
+	var fit *framework.FitError
+	if !errors.As(st.AsError(), &fit) || !fit.Diagnosis.UnschedulablePlugins.Has(Tracker) || st.Message() != "0/0 nodes are available: no nodes available to schedule pods." {
 		t.Errorf("parked status %v", st)
 	}
 	other := fwk.NewStatus(fwk.Unschedulable, "why")

@@ -3,7 +3,9 @@ package virtual
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,6 +33,8 @@ type Cluster struct {
 	// births numbers the pods that ever were under a name, to give a pod that comes back a UID of its own.
 	births map[types.NamespacedName]int
 	nodes  map[string]*corev1.Node
+	// taints are those SetTaints put on a node beside what was fed in: a later recorded change must not take them off.
+	taints map[string][]corev1.Taint
 	// daemonSets and budgets are kept in creation order.
 	daemonSets []*appsv1.DaemonSet
 	budgets    []*policyv1.PodDisruptionBudget
@@ -64,6 +68,7 @@ func New(plane kvcl.ControlPlane, now time.Time) *Cluster {
 		pods:   map[types.NamespacedName]*pod{},
 		births: map[types.NamespacedName]int{},
 		nodes:  map[string]*corev1.Node{},
+		taints: map[string][]corev1.Taint{},
 
 		generations: map[types.NamespacedName]int64{},
 		classes:     map[string]*storagev1.StorageClass{},
@@ -79,11 +84,17 @@ func (c *Cluster) SetTaints(ctx context.Context, node string, taints []corev1.Ta
 		return err
 	}
 	if n := c.nodes[node]; n != nil {
+		fed := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return hasTaint(c.taints[node], t) })
+		c.taints[node] = slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return hasTaint(fed, t) })
 		n = n.DeepCopy()
 		n.Spec.Taints = slices.Clone(taints)
 		c.nodes[node] = n
 	}
 	return nil
+}
+
+func hasTaint(list []corev1.Taint, t corev1.Taint) bool {
+	return slices.ContainsFunc(list, func(o corev1.Taint) bool { return o.MatchTaint(&t) })
 }
 
 // Evict implements scalehist.Cluster: the eviction subresource decides, and a pod with a controller comes back
@@ -96,7 +107,7 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string) error {
 	}
 	delete(c.pods, key)
 	c.budgetsDirty = true
-	if p != nil && comesBack(p.object) {
+	if p != nil && !p.done && comesBack(p.object) {
 		c.evicted = append(c.evicted, p.object)
 	}
 	return nil
@@ -172,27 +183,41 @@ func (c *Cluster) admitPod(ch scalehist.Change, p *corev1.Pod) ([]scalehist.Chan
 func (c *Cluster) updatePod(ch scalehist.Change, known *pod, want *corev1.Pod) []scalehist.Change {
 	next := known.object.DeepCopy()
 	next.Labels, next.Annotations = want.Labels, want.Annotations
+	if known.object.Spec.NodeName != "" {
+		next.Labels = maps.Clone(want.Labels)
+		for _, l := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+			if v, ok := known.object.Labels[l]; ok && next.Labels != nil {
+				next.Labels[l] = v // the API server's copies of the node's
+			}
+		}
+	}
 	resized := requestsDiffer(next, want)
 	next.Spec.SchedulingGates = want.Spec.SchedulingGates
 	next.Spec.Tolerations = want.Spec.Tolerations
 	next.Spec.NodeSelector, next.Spec.Affinity = want.Spec.NodeSelector, want.Spec.Affinity
-	for i := range next.Spec.Containers {
-		if i < len(want.Spec.Containers) {
-			next.Spec.Containers[i].Resources = want.Spec.Containers[i].Resources
-		}
-	}
+	next.Spec.Resources = want.Spec.Resources
+	copyResources(next.Spec.Containers, want.Spec.Containers)
+	copyResources(next.Spec.InitContainers, want.Spec.InitContainers)
 	if !resized {
 		known.object = next
 		return []scalehist.Change{{At: ch.At, Op: scalehist.OpUpdate, Object: next}}
 	}
 	old := known.object
 	key := types.NamespacedName{Namespace: next.Namespace, Name: next.Name}
-	finish := known.finishAt
+	finish, done := known.finishAt, known.done
 	born := c.born(key, next)
-	c.pods[key].finishAt = finish
+	c.pods[key].finishAt, c.pods[key].done = finish, done
 	return []scalehist.Change{
 		{At: ch.At, Op: scalehist.OpDelete, Object: old},
 		{At: ch.At, Op: scalehist.OpAdd, Object: born},
+	}
+}
+
+func copyResources(to, from []corev1.Container) {
+	for i := range to {
+		if i < len(from) {
+			to[i].Resources = from[i].Resources
+		}
 	}
 }
 
@@ -226,6 +251,11 @@ func (c *Cluster) admitNode(ch scalehist.Change, n *corev1.Node) ([]scalehist.Ch
 		if c.nodes[n.Name] == nil {
 			return nil, nil
 		}
+		if own := c.taints[n.Name]; len(own) > 0 {
+			n = n.DeepCopy()
+			n.Spec.Taints = append(slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return hasTaint(own, t) }), own...)
+			ch.Object = n
+		}
 	}
 	c.nodes[n.Name] = n
 	c.daemonsDirty = append(c.daemonsDirty, n.Name)
@@ -239,14 +269,11 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 		return nil
 	}
 	delete(c.nodes, name)
+	delete(c.taints, name)
 	c.budgetsDirty = true
 	var out []scalehist.Change
-	for _, p := range c.plane.Cluster().Pods {
-		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+	for _, key := range c.podsWhere(func(p *corev1.Pod) bool { return p.Spec.NodeName == name || isDaemon(p) && daemonNode(p) == name }) {
 		known := c.pods[key]
-		if known == nil || known.object.Spec.NodeName != name {
-			continue
-		}
 		delete(c.pods, key)
 		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: known.object})
 		if comesBack(known.object) && !known.done {
@@ -254,6 +281,27 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 		}
 	}
 	return append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: node})
+}
+
+// podsWhere lists live pods in the order the plane has them, then those it has not been told of yet, by name.
+func (c *Cluster) podsWhere(match func(*corev1.Pod) bool) []types.NamespacedName {
+	var out []types.NamespacedName
+	seen := map[types.NamespacedName]bool{}
+	for _, p := range c.plane.Cluster().Pods {
+		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+		seen[key] = true
+		if known := c.pods[key]; known != nil && match(known.object) {
+			out = append(out, key)
+		}
+	}
+	told := len(out)
+	for key, p := range c.pods {
+		if !seen[key] && match(p.object) {
+			out = append(out, key)
+		}
+	}
+	slices.SortFunc(out[told:], func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return out
 }
 
 // Next is the earliest instant at which a finite pod finishes.

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -14,14 +15,18 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
-func (c *Cluster) admitDaemonSet(ch scalehist.Change, ds *appsv1.DaemonSet) []scalehist.Change {
+func (c *Cluster) admitDaemonSet(ch scalehist.Change, ds *appsv1.DaemonSet) (out []scalehist.Change) {
 	same := func(o *appsv1.DaemonSet) bool { return o.Namespace == ds.Namespace && o.Name == ds.Name }
 	switch i := slices.IndexFunc(c.daemonSets, same); {
 	case ch.Op == scalehist.OpDelete:
 		c.daemonSets = slices.DeleteFunc(c.daemonSets, same)
 		return append(c.daemonPodsOf(ch.At, ds), ch)
 	case i >= 0:
+		old := c.daemonSets[i]
 		c.daemonSets[i] = ds
+		if !equality.Semantic.DeepEqual(old.Spec.Template, ds.Spec.Template) && ds.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {
+			out = c.daemonPodsOf(ch.At, ds) // rolled at once: how fast is not modelled
+		}
 	default:
 		c.daemonSets = append(c.daemonSets, ds)
 	}
@@ -30,19 +35,17 @@ func (c *Cluster) admitDaemonSet(ch scalehist.Change, ds *appsv1.DaemonSet) []sc
 			c.daemonsDirty = append(c.daemonsDirty, n.Name)
 		}
 	}
-	return []scalehist.Change{ch}
+	return append(out, ch)
 }
 
 // daemonPodsOf deletes the pods of a DaemonSet that is gone.
 func (c *Cluster) daemonPodsOf(at time.Time, ds *appsv1.DaemonSet) []scalehist.Change {
 	var out []scalehist.Change
-	for _, p := range c.plane.Cluster().Pods {
-		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-		if known := c.pods[key]; known != nil && ownedBy(known.object, ds) {
-			delete(c.pods, key)
-			out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: known.object})
-		}
+	for _, key := range c.podsWhere(func(p *corev1.Pod) bool { return ownedBy(p, ds) }) {
+		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: c.pods[key].object})
+		delete(c.pods, key)
 	}
+	c.budgetsDirty = c.budgetsDirty || len(out) > 0
 	return out
 }
 
@@ -52,10 +55,10 @@ func (c *Cluster) reconcileDaemons(now time.Time) []scalehist.Change {
 	if len(c.daemonsDirty) == 0 {
 		return nil
 	}
-	has := map[string]bool{}
-	for _, p := range c.pods {
-		if o := metav1.GetControllerOf(p.object); o != nil && o.Kind == "DaemonSet" {
-			has[p.object.Namespace+"/"+o.Name+"@"+daemonNode(p.object)] = true
+	has := map[string]types.NamespacedName{}
+	for key, p := range c.pods {
+		if isDaemon(p.object) {
+			has[p.object.Namespace+"/"+metav1.GetControllerOf(p.object).Name+"@"+daemonNode(p.object)] = key
 		}
 	}
 	var out []scalehist.Change
@@ -66,17 +69,21 @@ func (c *Cluster) reconcileDaemons(now time.Time) []scalehist.Change {
 		}
 		for _, ds := range c.daemonSets {
 			id := ds.Namespace + "/" + ds.Name + "@" + name
-			if has[id] {
-				continue
+			run, stay := daemon.NodeShouldRunDaemonPod(klog.Background(), node, ds)
+			switch key, there := has[id]; {
+			case there && !stay:
+				out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: c.pods[key].object})
+				delete(c.pods, key)
+				delete(has, id)
+			case !there && run:
+				p := c.daemonPod(ds, name, now)
+				has[id] = types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+				out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: p})
 			}
-			if run, _ := daemon.NodeShouldRunDaemonPod(klog.Background(), node, ds); !run {
-				continue
-			}
-			has[id] = true
-			out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.daemonPod(ds, name, now)})
 		}
 	}
 	c.daemonsDirty = nil
+	c.budgetsDirty = c.budgetsDirty || len(out) > 0
 	return out
 }
 
@@ -104,6 +111,11 @@ func daemonNode(p *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+func isDaemon(p *corev1.Pod) bool {
+	o := metav1.GetControllerOf(p)
+	return o != nil && o.Kind == "DaemonSet"
 }
 
 func ownedBy(p *corev1.Pod, ds *appsv1.DaemonSet) bool {

@@ -203,11 +203,14 @@ func finishTime(p *corev1.Pod, now time.Time) time.Time {
 }
 
 func requestsDiffer(a, b *corev1.Pod) bool {
-	for i := range a.Spec.Containers {
-		if i < len(b.Spec.Containers) &&
-			!equality.Semantic.DeepEqual(a.Spec.Containers[i].Resources, b.Spec.Containers[i].Resources) {
-			return true
+	differ := func(a, b []corev1.Container) bool {
+		for i := range a {
+			if i < len(b) && !equality.Semantic.DeepEqual(a[i].Resources, b[i].Resources) {
+				return true
+			}
 		}
+		return false
 	}
-	return false
+	return differ(a.Spec.Containers, b.Spec.Containers) || differ(a.Spec.InitContainers, b.Spec.InitContainers) ||
+		!equality.Semantic.DeepEqual(a.Spec.Resources, b.Spec.Resources)
 }
