@@ -84,6 +84,10 @@ type NodeGroupResult struct {
 	RecordedFinal      *int `json:"recordedFinal,omitempty"`
 	RecordedScaledUp   *int `json:"recordedScaledUp,omitempty"`
 	RecordedScaledDown *int `json:"recordedScaledDown,omitempty"`
+	// ProvisionDelay is the time from a request to the Ready node, ProvisionDelayFrom where it comes from:
+	// "recorded", "given" or "default".
+	ProvisionDelay     Duration `json:"provisionDelay"`
+	ProvisionDelayFrom string   `json:"provisionDelayFrom"`
 	// Sizes are the target sizes over time, the first at the start.
 	Sizes []SizeAt `json:"sizes"`
 }
@@ -110,7 +114,7 @@ type ScaledNode struct {
 // Batch is one step of the replay loop in which something came in or moved.
 type Batch struct {
 	At           time.Time     `json:"at"`
-	DeployedPods []DeployedPod `json:"deployedPods,omitempty"`
+	DeployedPods []DeployedPod `json:"deployedPods"`
 	DeletedPods  []string      `json:"deletedPods,omitempty"`
 	NodesJoined  []string      `json:"nodesJoined,omitempty"`
 	NodesGone    []string      `json:"nodesGone,omitempty"`
@@ -133,13 +137,16 @@ type DeployedPod struct {
 	RecordedNodeName string     `json:"recordedNodeName,omitempty"`
 }
 
-// PendingStats sums up how long pods waited for a node: from creation to binding, or to the end of the window or
-// the pod. DaemonSet pods are left out.
+// PendingStats sums up how long pods waited for a node: from the step that fed them in (or took their node) to the
+// binding, or to the end of the replay or the pod. DaemonSet and static pods are left out.
 type PendingStats struct {
-	// Pods counts pods that waited at all; PodSeconds is the sum of their waits in seconds.
-	Pods       int     `json:"pods"`
-	PodSeconds float64 `json:"podSeconds"`
-	// Waits in seconds over all pods fed in: nearest-rank percentiles.
+	// Pods counts pods that waited at all, of Of pods that were fed in or lost their node; StillWaiting of them have
+	// no node at the end. PodSeconds is the sum of the waits in seconds.
+	Pods         int     `json:"pods"`
+	Of           int     `json:"of"`
+	StillWaiting int     `json:"stillWaiting"`
+	PodSeconds   float64 `json:"podSeconds"`
+	// Waits in seconds over those Of pods: nearest-rank percentiles.
 	P50 float64 `json:"p50Seconds"`
 	P95 float64 `json:"p95Seconds"`
 	Max float64 `json:"maxSeconds"`
@@ -171,7 +178,7 @@ type RecordedTruth struct {
 	FinalSizes           map[string]int `json:"finalSizes"`
 	// Steps are the recorded size changes in time order.
 	Steps []RecordedStep `json:"steps"`
-	// UnschedulableAtEnd counts the pods that were pending at the end of the window.
+	// UnschedulableAtEnd counts the pods that were pending at the end of the window; 0 when the replay ended before it.
 	UnschedulableAtEnd int `json:"unschedulableAtEnd"`
 }
 

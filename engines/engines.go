@@ -19,6 +19,7 @@ func ClusterAutoscaler(expander ...string) harness.NewAutoscaler {
 		s := env.Settings
 		if len(expander) > 0 {
 			s.Flags = append(slices.Clone(s.Flags), "--expander="+strings.Join(expander, ","))
+			env.InForce(s)
 		}
 		settings, warnings, err := virtualca.ParseSettings(s)
 		if err != nil {
@@ -31,12 +32,16 @@ func ClusterAutoscaler(expander ...string) harness.NewAutoscaler {
 	}
 }
 
+// CheckFlags refuses flags a user gave for the engine of a name that it would not understand. Recorded flags are taken
+// as they are, with warnings.
+func CheckFlags(_ string, flags []string) error { return virtualca.CheckOverrides(flags) }
+
 // Names are the engines Named knows.
-func Names() []string { return []string{"cluster-autoscaler"} }
+func Names() []string { return []string{"virtualca"} }
 
 // Named is the engine of a name, as the command line takes it.
 func Named(name string) (harness.NewAutoscaler, error) {
-	if name == "cluster-autoscaler" {
+	if name == "virtualca" {
 		return ClusterAutoscaler(), nil
 	}
 	return nil, fmt.Errorf("unknown autoscaler %q: choose one of %s", name, strings.Join(Names(), ", "))

@@ -117,3 +117,31 @@ func TestScaleUpEvents(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
+
+func TestEventAgreement(t *testing.T) {
+	got := eventAgreement([]scalehist.EventReplay{
+		{Recorded: steps("10 a 1 3"), Replayed: steps("10 a 1 3", "10 b 2 1"), Agreed: true},
+		{Recorded: steps("20 a 3 4"), Replayed: steps("20 b 0 2")},
+		{Recorded: steps("30 a 4 5"), Replayed: steps()},
+	})
+	want := []scalehist.GroupDifference{{NodeGroup: "a", Recorded: 2}, {NodeGroup: "b", Replayed: 2}}
+	if diff := cmp.Diff(want, got.Groups); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+	if got.Agreed || len(got.Differences) != 3 || got.Differences[0].Recorded.To != 4 || got.Differences[1].Replayed.To != 2 {
+		t.Errorf("agreement %+v, want three differences", got)
+	}
+}
+
+// TestTruthUntil: a replay that ends before the recording is held against what had happened by then.
+func TestTruthUntil(t *testing.T) {
+	whole := &scalehist.RecordedTruth{Source: "target sizes", Steps: steps("10 a 1 3", "20 b 0 1", "30 a 3 2"), UnschedulableAtEnd: 4}
+	got := truthUntil(whole, epoch.Add(20*sec), []scalehist.NodeGroup{{Name: "a", TargetSize: 1}, {Name: "b"}})
+	want := &scalehist.RecordedTruth{
+		Source: "target sizes", Steps: steps("10 a 1 3", "20 b 0 1"),
+		ScaledUpNodeGroups: map[string]int{"a": 2, "b": 1}, ScaledDownNodeGroups: map[string]int{}, FinalSizes: map[string]int{"a": 3, "b": 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("truth (-want +got):\n%s", diff)
+	}
+}

@@ -2,15 +2,17 @@ package harness
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
 // report puts the ledger into its final form.
@@ -35,19 +37,58 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 			out.ScaledDownNodeGroups[s.NodeGroup] += s.From - s.To
 		}
 	}
-	out.NodeGroups = r.groupResults(steps)
+	out.NodeGroups = r.groupResults(steps, r.truth(end))
 	out.ScaledUpNodes = l.scaledNodes()
 	out.Pending = l.pending()
 	out.UnschedulableAtEnd = unschedulable(l.end)
 	cost, warnings := r.cost(end)
 	out.Cost = cost
 	out.Warnings = append(out.Warnings, warnings...)
-	if r.in.Truth != nil {
-		out.Recorded = r.in.Truth
-		out.Agreement = agree(r.in.Truth, steps, l.decisions, r.in.Start, r.batch)
-	}
+	out.Warnings = append(out.Warnings, assumedDelays(out.NodeGroups)...)
+	r.compare(out, steps, end)
 	out.Run = r.runInfo()
 	return out
+}
+
+// compare holds the replay against what was recorded up to where both go.
+func (r *run) compare(out *scalehist.ReplayReport, steps []scalehist.RecordedStep, end time.Time) {
+	truth := r.truth(end)
+	if truth == nil {
+		return
+	}
+	var upTo []scalehist.RecordedStep
+	for _, s := range steps {
+		if !s.At.After(r.in.End) {
+			upTo = append(upTo, s)
+		}
+	}
+	out.Recorded = truth
+	out.Agreement = agree(truth, upTo, r.ledger.decisions, r.in.Start, r.batch)
+	if r.ledger.loops == 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the replay ended before the autoscaler's first loop, one scan interval (%s) after the start", r.scan))
+	}
+	if !out.Agreement.Agreed && closer(truth.Steps, r.batch) {
+		out.Warnings = append(out.Warnings, fmt.Sprintf(
+			"recorded steps are closer together than the batch interval %s: with --batch-interval 0s each change comes at its own instant", r.batch))
+	}
+}
+
+// truth is what was recorded up to the end of the replay; nil when nothing was.
+func (r *run) truth(end time.Time) *scalehist.RecordedTruth {
+	if r.in.Truth == nil || !end.Before(r.in.End) {
+		return r.in.Truth
+	}
+	return truthUntil(r.in.Truth, end, r.in.NodeGroups)
+}
+
+// closer says whether two steps of different instants fall into one batch.
+func closer(steps []scalehist.RecordedStep, batch time.Duration) bool {
+	for i := 1; i < len(steps); i++ {
+		if gap := steps[i].At.Sub(steps[i-1].At); gap > 0 && gap < batch {
+			return true
+		}
+	}
+	return false
 }
 
 // steps are the granted changes of target sizes; those of one instant and group are taken together when they go the
@@ -65,7 +106,7 @@ func (r *run) steps() []scalehist.RecordedStep {
 	return out
 }
 
-func (r *run) groupResults(steps []scalehist.RecordedStep) []scalehist.NodeGroupResult {
+func (r *run) groupResults(steps []scalehist.RecordedStep, truth *scalehist.RecordedTruth) []scalehist.NodeGroupResult {
 	var out []scalehist.NodeGroupResult
 	for _, g := range r.ledger.groupsAtZero {
 		now, _ := r.provider.Group(g.Name)
@@ -83,8 +124,9 @@ func (r *run) groupResults(steps []scalehist.RecordedStep) []scalehist.NodeGroup
 			res.ScaledDown += max(0, s.From-s.To)
 			res.Sizes = append(res.Sizes, scalehist.SizeAt{Offset: scalehist.Duration(s.At.Sub(r.in.Start)), Size: s.To})
 		}
-		if t := r.in.Truth; t != nil {
-			final, up, down := t.FinalSizes[g.Name], t.ScaledUpNodeGroups[g.Name], t.ScaledDownNodeGroups[g.Name]
+		res.ProvisionDelay, res.ProvisionDelayFrom = r.provisionDelay(g.Name)
+		if truth != nil {
+			final, up, down := truth.FinalSizes[g.Name], truth.ScaledUpNodeGroups[g.Name], truth.ScaledDownNodeGroups[g.Name]
 			res.RecordedFinal, res.RecordedScaledUp, res.RecordedScaledDown = &final, &up, &down
 		}
 		out = append(out, res)
@@ -93,17 +135,44 @@ func (r *run) groupResults(steps []scalehist.RecordedStep) []scalehist.NodeGroup
 	return out
 }
 
-// finalBatches carries what became of each pod back to the batch that fed it in.
+// finalBatches tells in each batch what became of the pods it fed in.
 func (l *ledger) finalBatches() []scalehist.Batch {
-	for i := range l.batches {
-		for j := range l.batches[i].DeployedPods {
-			e := &l.batches[i].DeployedPods[j]
-			if p := l.pods[types.NamespacedName{Namespace: e.Namespace, Name: e.Name}]; p != nil {
-				*e = p.entry
-			}
+	for i, pods := range l.fedIn {
+		for _, p := range pods {
+			l.batches[i].DeployedPods = append(l.batches[i].DeployedPods, p.entry)
 		}
 	}
+	l.fedIn = nil
 	return l.batches
+}
+
+// assumedDelays names the groups that grew with a delay nobody recorded or gave.
+func assumedDelays(groups []scalehist.NodeGroupResult) []string {
+	var names []string
+	var delay scalehist.Duration
+	for _, g := range groups {
+		if g.ScaledUp > 0 && g.ProvisionDelayFrom == "default" {
+			names, delay = append(names, g.Name), g.ProvisionDelay
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the recording does not show how long nodes of %s take: %s is assumed (--provision-delay)", strings.Join(names, ", "), delay)}
+}
+
+// provisionDelay is how long a group's nodes take here, and how that is known.
+func (r *run) provisionDelay(group string) (scalehist.Duration, string) {
+	d, known := r.in.ProvisionDelays[group]
+	switch {
+	case slices.Contains(r.in.givenDelays, group):
+		return scalehist.Duration(d), "given"
+	case known:
+		return scalehist.Duration(d), "recorded"
+	case r.opts.defaultDelay != nil:
+		return scalehist.Duration(*r.opts.defaultDelay), "default"
+	}
+	return scalehist.Duration(cloudprovider.DefaultProvisionDelay), "default"
 }
 
 func (l *ledger) scaledNodes() []scalehist.ScaledNode {
@@ -128,21 +197,25 @@ func (l *ledger) scaledNodes() []scalehist.ScaledNode {
 	return out
 }
 
-// pending sums up the waits of all pods fed in, nearest-rank percentiles over them.
+// pending sums up the waits of all demands, nearest-rank percentiles over them.
 func (l *ledger) pending() scalehist.PendingStats {
-	var s scalehist.PendingStats
+	s := scalehist.PendingStats{Of: len(l.demands)}
+	var sum time.Duration
 	var waits []float64
-	for _, key := range l.order {
-		w := l.pods[key].waited.Seconds()
-		waits = append(waits, w)
-		s.PodSeconds += w
-		if w > 0 {
+	for _, p := range l.demands {
+		sum += p.waited
+		waits = append(waits, p.waited.Seconds())
+		if p.waited > 0 || p.stillWaits {
 			s.Pods++
+		}
+		if p.stillWaits {
+			s.StillWaiting++
 		}
 	}
 	if len(waits) == 0 {
 		return s
 	}
+	s.PodSeconds = sum.Seconds()
 	slices.Sort(waits)
 	rank := func(q float64) float64 { return waits[max(0, int(math.Ceil(q*float64(len(waits))))-1)] }
 	s.P50, s.P95, s.Max = rank(0.50), rank(0.95), waits[len(waits)-1]

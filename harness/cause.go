@@ -30,8 +30,8 @@ const (
 
 // causes splits the recording: what stood at the start, and what the workload did afterwards.
 func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
-	in.RecordedNodes = map[types.NamespacedName]string{}
-	in.Deletions = map[types.NamespacedName]time.Time{}
+	in.RecordedNodes = map[types.UID]string{}
+	in.Deletions = map[types.UID]time.Time{}
 	demands := r.demands()
 	initial, pending := r.standing(in, demands)
 	for _, p := range pending {
@@ -53,6 +53,7 @@ func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
 		state[objectID(ch.Object)] = ch.Object
 	}
 	in.Warnings = append(in.Warnings, demands.warnings...)
+	in.Warnings = append(in.Warnings, r.lostNodes()...)
 	return initial, changes
 }
 
@@ -78,7 +79,7 @@ func (r *recorded) standing(in *Input, d *demands) (initial []scalehist.Change, 
 	}
 	for _, p := range o.Pods {
 		if p.Spec.NodeName != "" {
-			in.RecordedNodes[keyOf(p)] = p.Spec.NodeName
+			in.RecordedNodes[p.UID] = p.Spec.NodeName
 		}
 		switch {
 		case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
@@ -106,8 +107,8 @@ func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object,
 	case *corev1.Node:
 		return r.nodeCause(ch, o, state)
 	case *corev1.Pod:
-		if o.Spec.NodeName != "" && in.RecordedNodes[keyOf(o)] == "" {
-			in.RecordedNodes[keyOf(o)] = o.Spec.NodeName
+		if o.Spec.NodeName != "" && in.RecordedNodes[o.UID] == "" {
+			in.RecordedNodes[o.UID] = o.Spec.NodeName
 		}
 		return podCause(ch, o, state, d, in)
 	case *policyv1.PodDisruptionBudget:
@@ -183,15 +184,21 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 			return ch, false
 		}
 		first := d.first(p) // a demand keeps the name of its first pod
-		in.Deletions[keyOf(first)] = ch.At
+		in.Deletions[first.UID] = ch.At
 		ch.Object = first
+		if _, finished := d.ran[first.UID]; finished {
+			// Tidying up follows the end of the run, which comes at another time here.
+			ch.Object = annotated(first, virtual.WhenDoneAnnotation, "true")
+		}
 		return ch, true
 	}
 	was, ok := state[objectID(p)].(*corev1.Pod)
-	if !ok || d.replacement[p.UID] || !asksDifferently(was, p) {
+	if !ok || !asksDifferently(was, p) {
 		return ch, false
 	}
+	first := d.first(p)
 	next := d.finite(asPending(p))
+	next.Name, next.UID = first.Name, first.UID
 	next.Spec.NodeName = was.Spec.NodeName
 	ch.Object = next
 	return ch, true
@@ -312,12 +319,32 @@ func ownerKind(p *corev1.Pod) string {
 	return ""
 }
 
+// lostNodes warns of nodes of groups that went without the autoscaler's mark: a machine failed, a spot instance was
+// reclaimed, or a person deleted it. The replay keeps them.
+func (r *recorded) lostNodes() []string {
+	var lost []string
+	for _, ch := range r.changes {
+		if n, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpDelete && r.groupOf(n) != "" && !toBeDeleted(n) {
+			lost = append(lost, fmt.Sprintf("%s at %s", n.Name, stamp(ch.At)))
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("nodes of groups that went without the autoscaler's mark: %d (the first: %s); they failed, were reclaimed or deleted by hand, and the replay keeps them",
+		len(lost), lost[0])}
+}
+
 // withRunFor marks a pod that finished by itself with how long it ran.
 func withRunFor(p *corev1.Pod, d time.Duration) *corev1.Pod {
+	return annotated(p, virtual.RunForAnnotation, d.String())
+}
+
+func annotated(p *corev1.Pod, key, value string) *corev1.Pod {
 	out := p.DeepCopy()
 	if out.Annotations == nil {
 		out.Annotations = map[string]string{}
 	}
-	out.Annotations[virtual.RunForAnnotation] = d.String()
+	out.Annotations[key] = value
 	return out
 }

@@ -209,7 +209,7 @@ func TestInitialState(t *testing.T) {
 	if !hasWarning(in, "pod default/lost stood on node nowhere") {
 		t.Errorf("warnings %q, want one about the pod on a node that was not recorded", in.Warnings)
 	}
-	if got := in.RecordedNodes[keyOf(changedPod(t, in, scalehist.OpAdd, "lost"))]; got != "nowhere" {
+	if got := in.RecordedNodes[changedPod(t, in, scalehist.OpAdd, "lost").UID]; got != "nowhere" {
 		t.Errorf("recorded node %q, want nowhere", got)
 	}
 }
@@ -302,5 +302,18 @@ func TestFinishedPodsRunAsLong(t *testing.T) {
 	wantTold := []string{"+5s add Pod plain", "+5s add Pod gated", "+5s add Pod instant", "+5s add Pod first", "+6s update Pod gated"}
 	if diff := cmp.Diff(wantTold, told(in)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}
+
+// TestLostNodes: a node of a group that went by itself is told, one the autoscaler took is not.
+func TestLostNodes(t *testing.T) {
+	log := newLog().add(0, node("std-b", "std"), node("std-c", "std")).
+		update(5*sec, tainted(node("std-b", "std"), gone)).remove(6*sec, tainted(node("std-b", "std"), gone))
+	if in := log.input(t, 0, 0); hasWarning(in, "without the autoscaler's mark") {
+		t.Errorf("warnings %q, want none: the autoscaler took std-b", in.Warnings)
+	}
+	in := log.remove(7*sec, node("std-c", "std"), node("std-a", "std")).input(t, 0, 0)
+	if !hasWarning(in, "without the autoscaler's mark: 2 (the first: std-c at 2026-03-02T09:00:07Z)") {
+		t.Errorf("warnings %q, want one about std-c and std-a", in.Warnings)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
 // delivery is a node that joined Ready, and when it was asked for; asked is zero when that was before the window, or
@@ -18,7 +17,8 @@ type delivery struct{ asked, joined time.Time }
 // upper one of two. Groups that never grew are absent.
 func (r *recorded) provisionDelays() map[string]time.Duration {
 	out := map[string]time.Duration{}
-	for group, deliveries := range r.deliveries() {
+	joined, _ := r.deliveries(r.end)
+	for group, deliveries := range joined {
 		var delays []time.Duration
 		for _, d := range deliveries {
 			if !d.asked.IsZero() {
@@ -33,50 +33,57 @@ func (r *recorded) provisionDelays() map[string]time.Duration {
 	return out
 }
 
-// deliveries pairs requests with nodes, per group: first asked, first joined.
-func (r *recorded) deliveries() map[string][]delivery {
+// deliveries pairs requests with nodes up to an instant, per group: first asked, first joined. outstanding are the
+// requests without a node then; a zero time was asked for before the window.
+func (r *recorded) deliveries(until time.Time) (done map[string][]delivery, outstanding map[string][]time.Time) {
 	asked := map[string][]time.Time{}
 	out := map[string][]delivery{}
-	size := map[string]int{}
 	joined := map[string]bool{}
+	standing := map[string]int{}
 	for _, n := range r.initial.Objects.Nodes {
 		joined[objectID(n)] = true
 		if !r.departed[n.Name] {
-			size[r.groupOf(n)]++
+			standing[r.groupOf(n)]++
 		}
 	}
 	for _, g := range r.groups {
 		// Nodes on their way at the start join before those asked for later.
-		asked[g.Name] = make([]time.Time, max(0, g.TargetSize-size[g.Name]))
-		size[g.Name] = g.TargetSize
+		asked[g.Name] = make([]time.Time, max(0, g.TargetSize-standing[g.Name]))
 	}
-	for _, ch := range r.changes {
-		switch o := ch.Object.(type) {
-		case *v1alpha1.NodeGroup:
-			target := int(o.Spec.TargetSize)
-			for ; size[o.Name] < target; size[o.Name]++ {
-				asked[o.Name] = append(asked[o.Name], ch.At)
+	steps := r.steps()
+	ask := func(upTo time.Time) {
+		for ; len(steps) > 0 && !steps[0].At.After(upTo); steps = steps[1:] {
+			s := steps[0]
+			for range s.To - s.From {
+				asked[s.NodeGroup] = append(asked[s.NodeGroup], s.At)
 			}
 			// A shrinking target takes back the newest requests: nodes that will never join.
-			for ; size[o.Name] > target; size[o.Name]-- {
-				if n := len(asked[o.Name]); n > 0 {
-					asked[o.Name] = asked[o.Name][:n-1]
-				}
-			}
-		case *corev1.Node:
-			group := r.groupOf(o)
-			if ch.Op == scalehist.OpDelete || joined[objectID(o)] || group == "" || ready(o) != corev1.ConditionTrue || blocked(o) {
-				continue
-			}
-			joined[objectID(o)] = true
-			d := delivery{joined: ch.At}
-			if len(asked[group]) > 0 {
-				d.asked, asked[group] = asked[group][0], asked[group][1:]
-			}
-			out[group] = append(out[group], d)
+			keep := max(0, len(asked[s.NodeGroup])-max(0, s.From-s.To))
+			asked[s.NodeGroup] = asked[s.NodeGroup][:keep]
 		}
 	}
-	return out
+	for _, ch := range r.changes {
+		if ch.At.After(until) {
+			break
+		}
+		ask(ch.At)
+		o, ok := ch.Object.(*corev1.Node)
+		if !ok {
+			continue
+		}
+		group := r.groupOf(o)
+		if ch.Op == scalehist.OpDelete || joined[objectID(o)] || group == "" || ready(o) != corev1.ConditionTrue || blocked(o) {
+			continue
+		}
+		joined[objectID(o)] = true
+		d := delivery{joined: ch.At}
+		if len(asked[group]) > 0 {
+			d.asked, asked[group] = asked[group][0], asked[group][1:]
+		}
+		out[group] = append(out[group], d)
+	}
+	ask(until)
+	return out, asked
 }
 
 // blocked: Ready, but the node lifecycle's not-ready taint still keeps pods off.

@@ -22,7 +22,7 @@ var faultReasons = map[string]cloudprovider.FaultKind{
 // failure and the group's next delivered request (or at the end). The report's warnings say so for each.
 func (r *recorded) faults() []cloudprovider.Fault {
 	names := groupNames(r.groups)
-	deliveries := r.deliveries()
+	deliveries, _ := r.deliveries(r.end)
 	var out []cloudprovider.Fault
 	for _, e := range r.events {
 		kind, ok := faultReasons[e.Reason]

@@ -41,14 +41,18 @@ type Input struct {
 	// StaticPods by group run on every node of it, new ones too.
 	StaticPods map[string][]*corev1.Pod
 
-	// RecordedNodes tell where each pod really ran, Deletions when it really went.
-	RecordedNodes map[types.NamespacedName]string
-	Deletions     map[types.NamespacedName]time.Time
+	// RecordedNodes tell, by UID, where each pod really ran, Deletions when it really went.
+	RecordedNodes map[types.UID]string
+	Deletions     map[types.UID]time.Time
+	// Requested are, by group, when the nodes were asked for that are on their way at Start.
+	Requested map[string][]time.Time
 	// Truth is what really happened; nil when nobody recorded it.
 	Truth *scalehist.RecordedTruth
 
 	// Warnings say what the recording could not tell apart.
 	Warnings []string
+	// givenDelays names the groups whose delay was overridden.
+	givenDelays []string
 	// Hashes of the files behind it.
 	Hashes []scalehist.InputHash
 }

@@ -31,8 +31,11 @@ type ledger struct {
 	loops     int
 	last      scalehist.Decision
 
+	// pods are the live ones by name, demands all that ever were fed in or lost their node, in order.
 	pods     map[types.NamespacedName]*podLedger
-	order    []types.NamespacedName
+	demands  []*podLedger
+	fedIn    [][]*podLedger // beside batches: what each fed in
+	feeding  []*podLedger
 	nodeList []*nodeLedger
 	byNode   map[string]*nodeLedger
 }
@@ -40,11 +43,12 @@ type ledger struct {
 // podLedger follows one demand: a pod, and itself again after an eviction.
 type podLedger struct {
 	entry        scalehist.DeployedPod
-	batch        int // index into batches where it was fed in, -1 for the start
 	waitingSince time.Time
 	waited       time.Duration
 	waits        bool
 	gone         bool
+	counted      bool // is among the demands
+	stillWaits   bool // at the end
 }
 
 // nodeLedger follows one node from joining to leaving.
@@ -64,6 +68,12 @@ func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledg
 	for _, n := range o.Nodes {
 		group, _ := p.GroupForNode(n)
 		l.addNode(&nodeLedger{name: n.Name, group: group, joined: in.Start, standing: true, object: n})
+	}
+	for _, p := range o.Pods {
+		// They count once they have lost their node: then they wait like any other.
+		if p.Spec.NodeName != "" && !followsNode(p) {
+			l.pods[keyOf(p)] = &podLedger{entry: l.deployed(p, in.Start)}
+		}
 	}
 	l.warnings = append(l.warnings, in.Warnings...)
 	return l
@@ -88,44 +98,95 @@ func (l *ledger) settings(at time.Time, s scalehist.CASettings) {
 	l.changes = append(l.changes, scalehist.SettingsChange{At: at, Settings: s})
 }
 
-func (l *ledger) begin(t time.Time) { l.batch = scalehist.Batch{At: t} }
+func (l *ledger) begin(t time.Time) {
+	l.batch = scalehist.Batch{At: t, DeployedPods: []scalehist.DeployedPod{}}
+	l.feeding = nil
+}
+
+// standing counts the nodes there are.
+func (l *ledger) standing() int {
+	n := 0
+	for _, node := range l.nodeList {
+		if node.gone.IsZero() {
+			n++
+		}
+	}
+	return n
+}
 
 // commit keeps the step if anything came in or moved.
-func (l *ledger) commit(_ *scalehist.Objects, unschedulable int) {
+func (l *ledger) commit(unschedulable int) {
 	b := &l.batch
 	b.Unschedulable = unschedulable
 	slices.Sort(b.DeletedPods)
-	if len(b.DeployedPods)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+b.Scheduled > 0 {
+	if len(l.feeding)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
+		l.fedIn = append(l.fedIn, l.feeding)
 	}
 }
 
-// fed notes the pods that a batch brought and took.
+// fed notes the pods and nodes that a batch brought and took.
 func (l *ledger) fed(changes []scalehist.Change) {
 	for _, ch := range changes {
-		p, ok := ch.Object.(*corev1.Pod)
-		if !ok {
-			continue
+		switch o := ch.Object.(type) {
+		case *corev1.Pod:
+			l.fedPod(ch, o)
+		case *corev1.Node:
+			l.fedNode(ch, o)
 		}
-		key := keyOf(p)
-		switch ch.Op {
-		case scalehist.OpAdd:
-			entry := scalehist.DeployedPod{
-				Namespace: p.Namespace, Name: p.Name, CreatedAt: createdAt(p, ch.At), RecordedNodeName: l.in.RecordedNodes[key],
-			}
-			if at, ok := l.in.Deletions[key]; ok {
-				entry.DeletedAt = &at
-			}
-			l.pods[key] = &podLedger{entry: entry, batch: len(l.batches), waitingSince: l.batch.At, waits: true}
-			l.order = append(l.order, key)
-			l.batch.DeployedPods = append(l.batch.DeployedPods, entry)
-		case scalehist.OpDelete:
-			l.batch.DeletedPods = append(l.batch.DeletedPods, key.String())
-			if known := l.pods[key]; known != nil {
-				known.stopWaiting(l.batch.At)
-				known.gone = true
-			}
+	}
+}
+
+func (l *ledger) fedPod(ch scalehist.Change, p *corev1.Pod) {
+	key := keyOf(p)
+	switch ch.Op {
+	case scalehist.OpAdd:
+		known := &podLedger{entry: l.deployed(p, ch.At), waitingSince: l.batch.At, waits: p.Spec.NodeName == ""}
+		l.pods[key] = known
+		l.count(known)
+		l.feeding = append(l.feeding, known)
+	case scalehist.OpDelete:
+		if p.Annotations[virtual.WhenDoneAnnotation] != "" {
+			return // it goes when it has run its time
 		}
+		l.batch.DeletedPods = append(l.batch.DeletedPods, key.String())
+		if known := l.pods[key]; known != nil {
+			known.stopWaiting(l.batch.At)
+			known.gone = true
+			delete(l.pods, key)
+		}
+	}
+}
+
+// fedNode notes nodes outside every group, which come and go on their own.
+func (l *ledger) fedNode(ch scalehist.Change, n *corev1.Node) {
+	switch ch.Op {
+	case scalehist.OpAdd:
+		l.batch.NodesJoined = append(l.batch.NodesJoined, n.Name)
+		l.addNode(&nodeLedger{name: n.Name, joined: l.batch.At, standing: true, object: n})
+	case scalehist.OpDelete:
+		l.batch.NodesGone = append(l.batch.NodesGone, n.Name)
+		if known := l.byNode[n.Name]; known != nil {
+			known.gone = l.batch.At
+		}
+	}
+}
+
+func (l *ledger) deployed(p *corev1.Pod, at time.Time) scalehist.DeployedPod {
+	entry := scalehist.DeployedPod{
+		Namespace: p.Namespace, Name: p.Name, CreatedAt: createdAt(p, at), RecordedNodeName: l.in.RecordedNodes[p.UID],
+	}
+	if at, ok := l.in.Deletions[p.UID]; ok {
+		entry.DeletedAt = &at
+	}
+	return entry
+}
+
+// count takes a pod among the demands, once.
+func (l *ledger) count(p *podLedger) {
+	if !p.counted {
+		p.counted = true
+		l.demands = append(l.demands, p)
 	}
 }
 
@@ -143,23 +204,30 @@ func (p *podLedger) stopWaiting(t time.Time) {
 	}
 }
 
+// settled follows every pod through what happened to it, in order.
 func (l *ledger) settled(t time.Time, st virtual.Step) {
-	for _, v := range st.Victims {
-		l.batch.Preempted = append(l.batch.Preempted, v.Pod.String())
-	}
-	for _, key := range st.Returned {
-		if p := l.pods[key]; p != nil && !p.gone {
-			p.waits, p.waitingSince = true, t
-			p.entry.NodeName, p.entry.ScheduledAt = "", nil
-		}
-	}
-	for _, b := range st.Bindings {
-		l.batch.Scheduled++
-		if p := l.pods[b.Pod]; p != nil {
-			p.stopWaiting(t)
-			p.entry.NodeName = b.Node
-			at := t
-			p.entry.ScheduledAt = &at
+	for _, e := range st.Events {
+		p := l.pods[e.Pod]
+		switch e.Kind {
+		case virtual.PodBound:
+			l.batch.Scheduled++
+			if p != nil {
+				p.stopWaiting(t)
+				p.entry.NodeName = e.Node
+				at := t
+				p.entry.ScheduledAt = &at
+			}
+		case virtual.PodVictim:
+			l.batch.Preempted = append(l.batch.Preempted, e.Pod.String())
+			if p != nil { // back below if somebody recreates it
+				p.entry.NodeName, p.entry.ScheduledAt = "", nil
+			}
+		case virtual.PodReturned:
+			if p != nil {
+				l.count(p)
+				p.waits, p.waitingSince = true, t
+				p.entry.NodeName, p.entry.ScheduledAt = "", nil
+			}
 		}
 	}
 }
@@ -227,8 +295,9 @@ func (l *ledger) lastSummary() string {
 }
 
 func (l *ledger) finish(end time.Time, o *scalehist.Objects) {
-	for _, key := range l.order {
-		l.pods[key].stopWaiting(end)
+	for _, p := range l.demands {
+		p.stillWaits = p.waits
+		p.stopWaiting(end)
 	}
 	l.end = scalehist.NewSnapshot(end, o, l.provider.Groups(), l.engineStart)
 }

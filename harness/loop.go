@@ -19,7 +19,7 @@ const (
 	defaultScanInterval = 10 * time.Second
 	// maxLoopsAtOnce bounds the loops at one instant. Each must have acted to ask for another, so only an engine that
 	// undoes its own work gets there.
-	maxLoopsAtOnce = 10_000
+	maxLoopsAtOnce = 1_000
 )
 
 // run is one replay: the clock, the cluster, the node groups and the autoscaler.
@@ -37,6 +37,7 @@ type run struct {
 	batch    time.Duration
 	scan     time.Duration
 	nextLoop time.Time
+	end      time.Time
 
 	changes  []scalehist.Change // still to come
 	groups   []GroupChange
@@ -49,6 +50,12 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 		in: in, opts: o, now: in.Start, watch: newStopwatch(), pending: map[types.NamespacedName]bool{},
 		changes: in.Changes, groups: in.GroupChanges, settings: in.SettingsChanges,
 	}
+	if r.provider, err = r.newProvider(); err != nil {
+		return nil, err
+	}
+	if err := r.checkPrices(); err != nil {
+		return nil, err
+	}
 	done := r.watch.time("boot")
 	r.plane, err = r.bootPlane(ctx)
 	done()
@@ -60,10 +67,7 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 			_ = r.close() // the first error is the one to tell
 		}
 	}()
-	if r.provider, err = r.newProvider(); err != nil {
-		return nil, err
-	}
-	r.cluster = virtual.New(r.plane, in.Start)
+	r.cluster = virtual.New(r.plane)
 	done = r.watch.time("apply")
 	err = r.cluster.Apply(ctx, in.Initial)
 	done()
@@ -82,7 +86,7 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 
 func (r *run) bootPlane(ctx context.Context) (kvcl.ControlPlane, error) {
 	if r.opts.plane != nil {
-		return r.opts.plane(ctx, r.in.Start)
+		return r.opts.plane(ctx, r.in.Start, r.opts.scoring)
 	}
 	return kvcl.Start(ctx, kvcl.Options{Now: r.in.Start, Scoring: r.opts.scoring})
 }
@@ -112,7 +116,7 @@ func (r *run) adopt() error {
 			return err
 		}
 	}
-	r.provider.Fill(r.in.Start)
+	r.provider.Resume(r.in.Start, r.in.Requested)
 	return nil
 }
 
@@ -124,7 +128,11 @@ type resumer interface {
 // newEngine builds the autoscaler with settings; a real one restarts when its Deployment changes.
 func (r *run) newEngine(s scalehist.CASettings) error {
 	s.Flags = append(append([]string(nil), s.Flags...), r.opts.flags...)
-	engine, err := r.opts.autoscaler(Env{Cluster: r.cluster, Provider: r.provider, Settings: s, Warn: r.ledger.warn})
+	inForce := s
+	engine, err := r.opts.autoscaler(Env{
+		Cluster: r.cluster, Provider: r.provider, Settings: s, Warn: r.ledger.warn,
+		InForce: func(changed scalehist.CASettings) { inForce = changed },
+	})
 	if err != nil {
 		return fmt.Errorf("build the autoscaler: %w", err)
 	}
@@ -152,13 +160,14 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	}
 	// The first loop comes one scan interval after the start, as upstream's does.
 	r.nextLoop = r.now.Add(r.scan)
-	r.ledger.settings(r.now, s)
+	r.ledger.settings(r.now, inForce)
 	return nil
 }
 
 // play runs the loop up to end.
 func (r *run) play(ctx context.Context, end time.Time) error {
 	defer r.watch.time("total")()
+	r.end = end
 	if r.opts.observer.Started != nil {
 		if err := r.opts.observer.Started(ctx, r.now, r.plane, r.provider); err != nil {
 			return err
@@ -197,7 +206,7 @@ func (r *run) next(end time.Time) time.Time {
 		}
 	}
 	if at, ok := r.nextInput(end); ok {
-		sooner(r.boundary(at, end))
+		sooner(r.boundary(at))
 	}
 	if at, ok := r.provider.Next(); ok {
 		sooner(at)
@@ -241,15 +250,15 @@ func settingsAt(c []scalehist.SettingsChange) time.Time {
 }
 
 // boundary is the end of the batch that an instant falls into; the last batch may be short.
-func (r *run) boundary(at, end time.Time) time.Time {
+func (r *run) boundary(at time.Time) time.Time {
 	if r.batch <= 0 {
 		return at
 	}
 	into := at.Sub(r.in.Start)
 	n := (into + r.batch - 1) / r.batch
 	b := r.in.Start.Add(n * r.batch)
-	if b.After(end) {
-		return end
+	if b.After(r.end) && !at.After(r.end) {
+		return r.end
 	}
 	return b
 }
@@ -276,11 +285,15 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 			return err
 		}
 		r.nextLoop = t.Add(r.scan)
-		if _, err := r.settleNodes(ctx, t); err != nil {
+		evicted, err := r.settleNodes(ctx, t)
+		if err != nil {
 			return err
 		}
+		if evicted {
+			r.nextLoop = t // pods it evicted and that found no node wake it as any others do
+		}
 	}
-	r.ledger.commit(r.plane.Cluster(), len(r.pending))
+	r.ledger.commit(len(r.pending))
 	if r.opts.observer.Stepped != nil {
 		if err := r.opts.observer.Stepped(ctx, t); err != nil {
 			return err
@@ -289,7 +302,7 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 	if r.opts.progress != nil {
 		r.opts.progress(Progress{
 			Now: t, Start: r.in.Start, End: r.in.End,
-			Nodes: len(r.plane.Cluster().Nodes), Pending: len(r.pending), LastDecision: r.ledger.lastSummary(),
+			Nodes: r.ledger.standing(), Pending: len(r.pending), LastDecision: r.ledger.lastSummary(),
 		})
 	}
 	return nil
@@ -297,20 +310,21 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 
 // feed applies the recorded causes whose batch ends here.
 func (r *run) feed(ctx context.Context, t time.Time) error {
-	for len(r.groups) > 0 && !r.groups[0].At.After(t) {
+	due := func(at time.Time) bool { return !r.boundary(at).After(t) }
+	for len(r.groups) > 0 && due(r.groups[0].At) {
 		if err := r.provider.UpdateGroup(r.groups[0].Group); err != nil {
 			return err
 		}
 		r.groups = r.groups[1:]
 	}
-	for len(r.settings) > 0 && !r.settings[0].At.After(t) {
+	for len(r.settings) > 0 && due(r.settings[0].At) {
 		if err := r.newEngine(r.settings[0].Settings); err != nil {
 			return err
 		}
 		r.settings = r.settings[1:]
 	}
 	n := 0
-	for n < len(r.changes) && !r.changes[n].At.After(t) {
+	for n < len(r.changes) && due(r.changes[n].At) {
 		n++
 	}
 	if n == 0 {
@@ -323,8 +337,8 @@ func (r *run) feed(ctx context.Context, t time.Time) error {
 		return err
 	}
 	for _, ch := range batch {
-		if node, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpDelete {
-			r.provider.Forget(node.Name)
+		if p, ok := ch.Object.(*corev1.Pod); ok && ch.Op != scalehist.OpUpdate {
+			delete(r.pending, keyOf(p)) // gone, or another pod of that name
 		}
 	}
 	r.ledger.fed(batch)
@@ -378,8 +392,8 @@ func (r *run) settle(ctx context.Context, t time.Time) (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, b := range st.Bindings {
-		delete(r.pending, b.Pod)
+	for _, e := range st.Events {
+		delete(r.pending, e.Pod) // bound, gone, or pending anew
 	}
 	for _, u := range st.Unschedulable {
 		fresh = fresh || !r.pending[u.Pod]
@@ -394,6 +408,9 @@ func (r *run) settle(ctx context.Context, t time.Time) (fresh bool, err error) {
 // decide runs the autoscaler, again at once while its own trigger rules say so.
 func (r *run) decide(ctx context.Context, t time.Time) error {
 	for range maxLoopsAtOnce {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		done := r.watch.time("decide")
 		d, err := r.engine.RunOnce(ctx, t)
 		done()

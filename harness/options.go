@@ -19,6 +19,8 @@ type Env struct {
 	Provider *cloudprovider.Provider
 	// Settings are the recorded ones as of the instant, with the overrides of the scenario appended to the flags.
 	Settings scalehist.CASettings
+	// InForce tells the report what the engine made of Settings, if it changed them.
+	InForce func(scalehist.CASettings)
 	// Warn puts a line into the report: a flag that is not modelled, say.
 	Warn func(string)
 }
@@ -27,8 +29,8 @@ type Env struct {
 // recorded settings change.
 type NewAutoscaler func(Env) (scalehist.Autoscaler, error)
 
-// ControlPlaneFunc boots a control plane whose virtual time starts at now.
-type ControlPlaneFunc func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error)
+// ControlPlaneFunc boots a control plane whose virtual time starts at now, with a scheduler that scores as told.
+type ControlPlaneFunc func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error)
 
 // Observer sees a replay from inside; a fixture maker records through it. Any method may be nil.
 type Observer struct {
@@ -178,6 +180,7 @@ func (o options) apply(in *Input) error {
 			return fmt.Errorf("provision delay: %w", err)
 		}
 		in.ProvisionDelays[name] = d
+		in.givenDelays = append(in.givenDelays, name)
 	}
 	for name, b := range o.bounds {
 		g, err := in.group(name)
@@ -185,6 +188,11 @@ func (o options) apply(in *Input) error {
 			return fmt.Errorf("bounds: %w", err)
 		}
 		g.MinSize, g.MaxSize = b[0], b[1]
+		for i := range in.GroupChanges {
+			if c := &in.GroupChanges[i].Group; c.Name == name {
+				c.MinSize, c.MaxSize = b[0], b[1]
+			}
+		}
 	}
 	return nil
 }

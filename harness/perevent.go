@@ -46,9 +46,13 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 	if len(events) == 0 {
 		return nil, errors.New("no scale-up was recorded in the window: there is no event to replay")
 	}
+	rec, err := loadWhole(ctx, db, nil)
+	if err != nil {
+		return nil, err
+	}
 	var total *scalehist.ReplayReport
 	for i, steps := range events {
-		one, err := replayEvent(ctx, db, o, whole, steps)
+		one, err := replayEvent(ctx, db, o, rec, steps)
 		if err != nil {
 			return nil, fmt.Errorf("event %d of %d at %s: %w", i+1, len(events), stamp(steps[0].At), err)
 		}
@@ -58,13 +62,17 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 		}
 		addEvent(total, one)
 	}
-	total.EndTime = whole.End
+	total.StartTime, total.EndTime = whole.Start, whole.End
 	total.Recorded = whole.Truth
 	total.Agreement = eventAgreement(total.Events)
+	total.Inputs = append(slices.Clone(whole.Hashes), total.Inputs...)
+	// No time passes within an event: nobody waits, no node joins, nothing is paid.
+	total.Pending, total.ScaledUpNodes, total.Cost = scalehist.PendingStats{}, []scalehist.ScaledNode{}, nil
+	total.UnschedulableAtEnd = []scalehist.UnschedulablePod{}
 	for i := range total.NodeGroups {
 		g := &total.NodeGroups[i]
-		up := whole.Truth.ScaledUpNodeGroups[g.Name]
-		g.RecordedScaledUp, g.RecordedScaledDown, g.RecordedFinal = &up, nil, nil
+		up, down, final := whole.Truth.ScaledUpNodeGroups[g.Name], whole.Truth.ScaledDownNodeGroups[g.Name], whole.Truth.FinalSizes[g.Name]
+		g.RecordedScaledUp, g.RecordedScaledDown, g.RecordedFinal = &up, &down, &final
 	}
 	return total, nil
 }
@@ -86,13 +94,12 @@ func scaleUpEvents(steps []scalehist.RecordedStep) [][]scalehist.RecordedStep {
 }
 
 // replayEvent decides one recorded scale-up anew.
-func replayEvent(ctx context.Context, db *history.DB, o options, whole *Input, steps []scalehist.RecordedStep) (_ *scalehist.ReplayReport, err error) {
-	in, err := FromHistory(ctx, db, Window{From: steps[0].At.Add(-time.Nanosecond), To: whole.End})
+func replayEvent(ctx context.Context, db *history.DB, o options, whole *recorded, steps []scalehist.RecordedStep) (_ *scalehist.ReplayReport, err error) {
+	in, err := fromHistory(ctx, db, Window{From: steps[0].At.Add(-time.Nanosecond), To: steps[0].At}, whole)
 	if err != nil {
 		return nil, err
 	}
-	in.ProvisionDelays, in.Faults = whole.ProvisionDelays, whole.Faults
-	in.End = in.Start.Add(time.Nanosecond)
+	in.Faults = whole.faults()
 	if err := o.apply(in); err != nil {
 		return nil, err
 	}
@@ -142,7 +149,7 @@ func addEvent(total, one *scalehist.ReplayReport) {
 				t := &total.NodeGroups[i]
 				t.ScaledUp += g.ScaledUp
 				t.ScaledDown += g.ScaledDown
-				t.Final = t.Initial + t.ScaledUp - t.ScaledDown
+				t.Final = g.Final // after the last event
 				t.Peak = max(t.Peak, g.Peak)
 			}
 		}
@@ -156,7 +163,7 @@ func addEvent(total, one *scalehist.ReplayReport) {
 	}
 	total.Batches = append(total.Batches, one.Batches...)
 	total.Events = append(total.Events, one.Events...)
-	total.UnschedulableAtEnd, total.End = one.UnschedulableAtEnd, one.End
+	total.End = one.End
 	for phase, s := range one.Run.WallTime {
 		total.Run.WallTime[phase] += s
 	}
@@ -165,9 +172,10 @@ func addEvent(total, one *scalehist.ReplayReport) {
 	}
 }
 
-// eventAgreement: every event agreed; the differences name those that did not.
+// eventAgreement: every event agreed; the differences name those that did not, the groups add them up.
 func eventAgreement(events []scalehist.EventReplay) *scalehist.Agreement {
 	a := &scalehist.Agreement{Agreed: true}
+	sums := map[string]*scalehist.GroupDifference{}
 	for _, e := range events {
 		if e.Agreed {
 			continue
@@ -175,13 +183,32 @@ func eventAgreement(events []scalehist.EventReplay) *scalehist.Agreement {
 		a.Agreed = false
 		recorded, replayed := net(e.Recorded), net(increases(e.Replayed))
 		for _, name := range unionKeys(recorded, replayed) {
-			if recorded[name] != replayed[name] {
-				a.Groups = append(a.Groups, scalehist.GroupDifference{NodeGroup: name, Recorded: recorded[name], Replayed: replayed[name]})
-				a.Differences = append(a.Differences, scalehist.Difference{
-					Kind: "size", Reason: fmt.Sprintf("event at %s: %s recorded %+d, replayed %+d", stamp(e.At), name, recorded[name], replayed[name]),
-				})
+			if recorded[name] == replayed[name] {
+				continue
 			}
+			if sums[name] == nil {
+				sums[name] = &scalehist.GroupDifference{NodeGroup: name}
+			}
+			sums[name].Recorded += recorded[name]
+			sums[name].Replayed += replayed[name]
+			a.Differences = append(a.Differences, scalehist.Difference{
+				Kind: "size", Recorded: stepOf(e.Recorded, name), Replayed: stepOf(increases(e.Replayed), name),
+				Reason: fmt.Sprintf("event at %s: %s recorded %+d, replayed %+d", stamp(e.At), name, recorded[name], replayed[name]),
+			})
 		}
 	}
+	for _, name := range sortedKeys(sums) {
+		a.Groups = append(a.Groups, *sums[name])
+	}
 	return a
+}
+
+// stepOf finds the first step of a group.
+func stepOf(steps []scalehist.RecordedStep, group string) *scalehist.RecordedStep {
+	for i := range steps {
+		if steps[i].NodeGroup == group {
+			return &steps[i]
+		}
+	}
+	return nil
 }

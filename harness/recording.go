@@ -36,6 +36,20 @@ func FromHistory(ctx context.Context, db *history.DB, w Window) (*Input, error) 
 		return nil, fmt.Errorf("window %s to %s is not inside the recording, which runs from %s to %s",
 			stamp(w.From), stamp(w.To), stamp(from), stamp(to))
 	}
+	in, err := fromHistory(ctx, db, w, nil)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := db.Hash(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("hash the history: %w", err)
+	}
+	in.Hashes = []scalehist.InputHash{{Name: "history", SHA256: hash}}
+	return in, nil
+}
+
+// fromHistory is FromHistory without the hash. whole is the whole history if the caller has it.
+func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded) (*Input, error) {
 	in := &Input{Name: historyName(db.Path()), Start: w.From.UTC(), End: w.To.UTC()}
 	if !in.Start.Before(in.End) {
 		return nil, in.check()
@@ -44,45 +58,82 @@ func FromHistory(ctx context.Context, db *history.DB, w Window) (*Input, error) 
 	if in.Warnings, err = gaps(ctx, db, w); err != nil {
 		return nil, err
 	}
-	snapshot, err := db.SnapshotAt(ctx, in.Start)
+	rec, err := load(ctx, db, w)
 	if err != nil {
-		return nil, fmt.Errorf("snapshot at %s: %w", stamp(in.Start), err)
+		return nil, err
 	}
-	rec := &recorded{}
-	for change, err := range db.Changes(ctx, in.Start, in.End) {
-		if err != nil {
-			return nil, fmt.Errorf("read changes: %w", err)
+	if whole == nil {
+		if whole, err = loadWhole(ctx, db, rec); err != nil {
+			return nil, err
 		}
-		rec.changes = append(rec.changes, change)
 	}
-	if rec.events, err = db.Events(ctx, history.EventFilter{To: in.End}); err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
-	}
-	rec.start, rec.end, rec.initial = in.Start, in.End, snapshot
-
-	in.Settings = snapshot.CASettings
 	if in.SettingsChanges, err = db.SettingsChanges(ctx, in.Start, in.End); err != nil {
 		return nil, fmt.Errorf("read autoscaler settings: %w", err)
 	}
-	rec.departed = departed(snapshot)
-	in.NodeGroups = rec.initialGroups()
-	rec.groups = in.NodeGroups
+	in.Settings = rec.initial.CASettings
+	rec.resize(whole)
+	in.NodeGroups = rec.groups
 	in.Warnings = append(in.Warnings, rec.lateGroups()...)
 	in.GroupChanges = rec.groupChanges()
 	in.Initial, in.Changes = rec.causes(in)
-	in.ProvisionDelays = rec.provisionDelays()
+	// How long nodes take is a trait of the group, and a short window may show none that came.
+	in.ProvisionDelays = whole.provisionDelays()
+	_, in.Requested = whole.deliveries(in.Start)
 	in.Faults = rec.faults()
 	for _, f := range in.Faults {
 		in.Warnings = append(in.Warnings, describeFault(f))
 	}
 	in.StaticPods = rec.staticPods()
 	in.Truth = rec.truth()
-	hash, err := db.Hash(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("hash the history: %w", err)
-	}
-	in.Hashes = []scalehist.InputHash{{Name: "history", SHA256: hash}}
 	return in, in.check()
+}
+
+// load reads a window of a history.
+func load(ctx context.Context, db *history.DB, w Window) (*recorded, error) {
+	rec := &recorded{start: w.From.UTC(), end: w.To.UTC()}
+	var err error
+	if rec.initial, err = db.SnapshotAt(ctx, rec.start); err != nil {
+		return nil, fmt.Errorf("snapshot at %s: %w", stamp(rec.start), err)
+	}
+	for change, err := range db.Changes(ctx, rec.start, rec.end) {
+		if err != nil {
+			return nil, fmt.Errorf("read changes: %w", err)
+		}
+		rec.changes = append(rec.changes, change)
+	}
+	if rec.events, err = db.Events(ctx, history.EventFilter{To: rec.end}); err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	rec.departed = departed(rec.initial)
+	rec.groups = rec.initialGroups()
+	return rec, nil
+}
+
+// loadWhole reads the whole history, which is rec itself if that is all of it.
+func loadWhole(ctx context.Context, db *history.DB, rec *recorded) (*recorded, error) {
+	from, to := db.Span()
+	if rec != nil && rec.start.Equal(from) && rec.end.Equal(to) {
+		return rec, nil
+	}
+	return load(ctx, db, Window{From: from, To: to})
+}
+
+// resize sets the sizes at the start of the window where target sizes were not recorded: by the steps that events
+// told before it.
+func (r *recorded) resize(whole *recorded) {
+	if len(whole.sizeSteps()) > 0 {
+		return
+	}
+	size := map[string]int{}
+	for _, s := range whole.eventSteps() {
+		if !s.At.After(r.start) {
+			size[s.NodeGroup] = s.To
+		}
+	}
+	for i := range r.groups {
+		// What stands was asked for, whatever the events told.
+		r.groups[i].TargetSize = max(r.groups[i].TargetSize, size[r.groups[i].Name])
+	}
 }
 
 func historyName(path string) string {

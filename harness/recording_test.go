@@ -182,3 +182,15 @@ func TestFaultsFromEvents(t *testing.T) {
 		})
 	}
 }
+
+// TestSizesToldByEvents: where node groups were not recorded over time, a window in the middle starts from what events
+// told before it.
+func TestSizesToldByEvents(t *testing.T) {
+	in := newLog().
+		add(5*sec, event("up", "TriggeredScaleUp", "Pod", "web-1", "pod triggered scale-up: [{std 1->3 (max: 5)}]")).
+		add(minute, pod("last", "")).
+		input(t, 20*sec, 0)
+	if got := in.NodeGroups[0].TargetSize; got != 3 {
+		t.Errorf("target size %d, want the 3 an event told", got)
+	}
+}

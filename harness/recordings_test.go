@@ -3,14 +3,20 @@ package harness
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -76,6 +82,15 @@ func TestTruthOfRealRecordings(t *testing.T) {
 
 func importFile(t *testing.T, path string) *Input {
 	t.Helper()
+	in, err := FromHistory(t.Context(), openLog(t, path), Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func openLog(t *testing.T, path string) *history.DB {
+	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -89,10 +104,91 @@ func importFile(t *testing.T, path string) *Input {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	in, err := FromHistory(t.Context(), db, Window{})
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// TestDemandIsConserved: in any window of any real recording, what is fed in comes to the pods that were alive at its
+// end, however often they were evicted and replaced on the way; no name comes twice, and all that is deleted was there.
+func TestDemandIsConserved(t *testing.T) {
+	dir := filepath.Join("..", "..", "shared", "recordings")
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		t.Skip("../shared/recordings is absent: there are no real recordings to judge by")
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return in
+	for _, log := range logs {
+		if strings.HasPrefix(filepath.Base(log), "openb") {
+			continue // nothing is evicted there, and it is long
+		}
+		t.Run(filepath.Base(log), func(t *testing.T) {
+			t.Parallel()
+			db := openLog(t, log)
+			start, end := db.Span()
+			const parts = 11
+			for i := range parts {
+				for _, j := range []int{i + 2, parts} {
+					w := Window{From: start.Add(end.Sub(start) * time.Duration(i) / parts), To: start.Add(end.Sub(start) * time.Duration(min(j, parts)) / parts)}
+					in, err := FromHistory(t.Context(), db, w)
+					if err != nil {
+						t.Fatal(err)
+					}
+					conserved(t, db, in)
+				}
+			}
+		})
+	}
+}
+
+func conserved(t *testing.T, db *history.DB, in *Input) {
+	t.Helper()
+	alive := map[string]bool{} // false: it ran to its end
+	window := fmt.Sprintf("window +%s to +%s", in.Start.Sub(spanStart(db)), in.End.Sub(spanStart(db)))
+	for _, ch := range append(slices.Clone(in.Initial), in.Changes...) {
+		p, ok := ch.Object.(*corev1.Pod)
+		if !ok || followsNode(p) {
+			continue
+		}
+		key := keyOf(p).String()
+		_, there := alive[key]
+		switch ch.Op {
+		case scalehist.OpAdd:
+			if there {
+				t.Errorf("%s: %s comes twice", window, key)
+			}
+			alive[key] = p.Annotations[virtual.RunForAnnotation] == ""
+		case scalehist.OpDelete:
+			delete(alive, key)
+		}
+	}
+	got := 0
+	for _, yes := range alive {
+		if yes {
+			got++
+		}
+	}
+	s, err := db.SnapshotAt(t.Context(), in.End)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	for _, p := range s.Objects.Pods {
+		if !followsNode(p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			want++
+		}
+	}
+	if got != want {
+		t.Errorf("%s: %d pods are alive at the end, recorded were %d; warnings %q", window, got, want, in.Warnings)
+	}
+}
+
+func spanStart(db *history.DB) time.Time {
+	from, _ := db.Span()
+	return from
 }

@@ -75,7 +75,7 @@ func (r *Replayer) RecordDuration() time.Duration { return r.in.End.Sub(r.in.Sta
 // ClusterAt is what the history recorded at an instant.
 func (r *Replayer) ClusterAt(ctx context.Context, t time.Time) (*scalehist.ClusterSnapshot, error) {
 	if r.db == nil {
-		return nil, errors.New("this replay has no history behind it")
+		return nil, errors.New("there is no history behind this replay, or it is closed")
 	}
 	return r.db.SnapshotAt(ctx, t)
 }

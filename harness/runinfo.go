@@ -80,18 +80,20 @@ func peakMemory(pid string) int64 {
 // inputs are the hashes of what went in: the recording's, and of the settings and options that shape a replay.
 func (r *run) inputs() []scalehist.InputHash {
 	scenario := struct {
+		Engine     string
 		Start, End time.Time
 		Batch      scalehist.Duration
 		Flags      []string
 		Settings   scalehist.CASettings
 		Faults     any
 		Delays     map[string]time.Duration
+		Default    *time.Duration
 		Bounds     map[string][2]int
 		Prices     any
 		Scoring    string
 	}{
-		r.in.Start, r.in.End, scalehist.Duration(r.batch), r.opts.flags, r.ledger.engineStart, r.in.Faults,
-		r.in.ProvisionDelays, r.opts.bounds, r.opts.prices, string(r.opts.scoring),
+		r.engine.Name(), r.in.Start, r.end, scalehist.Duration(r.batch), r.opts.flags, r.ledger.engineStart, r.in.Faults,
+		r.in.ProvisionDelays, r.opts.defaultDelay, r.opts.bounds, r.opts.prices, string(r.opts.scoring),
 	}
 	b, err := json.Marshal(scenario)
 	if err != nil {

@@ -39,7 +39,37 @@ func (r *recorded) truth() *scalehist.RecordedTruth {
 		return nil
 	}
 	r.namePods(t.Steps)
-	for _, g := range r.groups {
+	sum(t, r.groups)
+	t.UnschedulableAtEnd = r.pendingAtEnd()
+	return t
+}
+
+// steps are the recorded size changes, from target sizes if those were recorded at all, else from events.
+func (r *recorded) steps() []scalehist.RecordedStep {
+	if steps := r.sizeSteps(); len(steps) > 0 {
+		return steps
+	}
+	return r.eventSteps()
+}
+
+// truthUntil is what had happened by an instant: a replay that ends before the recording is held against that part.
+// How many pods were pending then is not known.
+func truthUntil(t *scalehist.RecordedTruth, until time.Time, groups []scalehist.NodeGroup) *scalehist.RecordedTruth {
+	out := &scalehist.RecordedTruth{
+		Source: t.Source, ScaledUpNodeGroups: map[string]int{}, ScaledDownNodeGroups: map[string]int{}, FinalSizes: map[string]int{},
+	}
+	for _, s := range t.Steps {
+		if !s.At.After(until) {
+			out.Steps = append(out.Steps, s)
+		}
+	}
+	sum(out, groups)
+	return out
+}
+
+// sum fills in the totals of a truth from its steps.
+func sum(t *scalehist.RecordedTruth, groups []scalehist.NodeGroup) {
+	for _, g := range groups {
 		t.FinalSizes[g.Name] = g.TargetSize
 	}
 	for _, s := range t.Steps {
@@ -50,8 +80,6 @@ func (r *recorded) truth() *scalehist.RecordedTruth {
 			t.ScaledDownNodeGroups[s.NodeGroup] += s.From - s.To
 		}
 	}
-	t.UnschedulableAtEnd = r.pendingAtEnd()
-	return t
 }
 
 // sizeSteps are the changes of recorded target sizes.
@@ -99,7 +127,9 @@ func (r *recorded) eventSteps() []scalehist.RecordedStep {
 		k := key{name, from, to}
 		last, again := told[k]
 		now, known := size[name]
-		if !known || from >= to || again && at.Sub(last) < sameTold {
+		// Told about another pod, or, just after the start, about a step before it.
+		retold := again && at.Sub(last) < sameTold || !again && now == to && at.Sub(r.start) < sameTold
+		if !known || from >= to || retold {
 			return
 		}
 		told[k] = at

@@ -27,6 +27,7 @@ import (
 // cable is a TCP connection to the API server that can be cut.
 type cable struct {
 	net.Listener
+	to    string
 	mu    sync.Mutex
 	conns []net.Conn
 }
@@ -37,27 +38,30 @@ func newCable(t *testing.T, to string) *cable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cable{Listener: l}
-	go func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = near.Close()
-				continue
-			}
-			c.mu.Lock()
-			c.conns = append(c.conns, near, far)
-			c.mu.Unlock()
-			go func() { _, _ = io.Copy(far, near); _ = far.Close() }()
-			go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
-		}
-	}()
-	t.Cleanup(func() { _ = l.Close(); c.cut() })
+	c := &cable{Listener: l, to: to}
+	go c.carry(l)
+	t.Cleanup(c.unplug)
 	return c
+}
+
+// carry connects until the listener ends.
+func (c *cable) carry(l net.Listener) {
+	for {
+		near, err := l.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", c.to)
+		if err != nil {
+			_ = near.Close()
+			continue
+		}
+		c.mu.Lock()
+		c.conns = append(c.conns, near, far)
+		c.mu.Unlock()
+		go func() { _, _ = io.Copy(far, near); _ = far.Close() }()
+		go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
+	}
 }
 
 // cut ends all connections; new ones work.
@@ -68,6 +72,22 @@ func (c *cable) cut() {
 		_ = conn.Close()
 	}
 	c.conns = nil
+}
+
+// unplug ends all connections, and refuses new ones until plug.
+func (c *cable) unplug() {
+	_ = c.Close()
+	c.cut()
+}
+
+func (c *cable) plug(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", c.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Listener = l
+	go c.carry(l)
 }
 
 // TestWatchDropped cuts all watches while pods come and go: nothing is lost, and nothing is called a gap.
@@ -176,6 +196,10 @@ func TestForbiddenKindIsAGap(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.db")
 	rec := record(t, cfg, Options{Path: path, Kinds: []string{"Job"}})
 	begun := rec.now()
+	refused := []Refused{{Kind: "Job", Resource: "jobs", Group: "batch", Forbidden: true}}
+	if diff := cmp.Diff(refused, rec.Refused()); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
+	}
 	rec.flush()
 	rec.end()
 	db := open(t, path)
@@ -183,7 +207,7 @@ func TestForbiddenKindIsAGap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []history.Gap{{Kinds: []string{"Job"}, Why: "not allowed to list batch/v1, Resource=jobs"}}
+	want := []history.Gap{{Kinds: []string{"Job"}, Why: "not allowed to list jobs.batch"}}
 	for i := range gaps {
 		gaps[i].From, gaps[i].To = time.Time{}, time.Time{}
 	}
@@ -269,5 +293,16 @@ func TestWriterFails(t *testing.T) {
 	}
 	if err := r.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Flush: %v, want the same", err)
+	}
+}
+
+func TestRefusedText(t *testing.T) {
+	got := RefusedText([]Refused{{Resource: "configmaps", Forbidden: true}, {Resource: "csinodes", Group: "storage.k8s.io"}, {Resource: "jobs", Group: "batch", Forbidden: true}})
+	want := []string{
+		"not recorded, the account may not read them: configmaps, jobs.batch; a ClusterRole with the verbs get, list, watch on them allows it",
+		"not recorded, the API server does not serve them: csinodes.storage.k8s.io",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
 	}
 }

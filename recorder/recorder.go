@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -33,6 +34,7 @@ type Recorder struct {
 	queue   chan item
 	watches []*watched
 	unwatch []history.Gap // kinds that cannot be watched; From and To are set at the end
+	refused []Refused     // the same for people; written before the recording begins
 	synced  chan struct{} // closed when the recording has begun and the first state is written
 	stopped chan struct{} // closed when the writer has ended
 	ran     atomic.Bool
@@ -49,6 +51,7 @@ type Recorder struct {
 	lastNow time.Time
 	failure error // why nothing more can be recorded
 
+	line            line
 	trouble         trouble
 	queued, written atomic.Int64
 	objects         atomic.Int64
@@ -69,7 +72,11 @@ func New(cfg *rest.Config, o Options) (*Recorder, error) {
 	cfg.ContentType = "application/vnd.kubernetes.protobuf"
 	cfg.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	cfg.QPS = -1 // a handful of watches, and the lists of Flush
-	client, err := kubernetes.NewForConfig(cfg)
+	r := &Recorder{o: o, queue: make(chan item, o.QueueSize), synced: make(chan struct{}), stopped: make(chan struct{})}
+	r.line.now = r.now
+	watching := rest.CopyConfig(cfg)
+	r.line.listen(watching)
+	client, err := kubernetes.NewForConfig(watching)
 	if err != nil {
 		return nil, fmt.Errorf("recorder: %w", err)
 	}
@@ -77,8 +84,7 @@ func New(cfg *rest.Config, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recorder: %w", err)
 	}
-	r := &Recorder{o: o, client: client, meta: meta, queue: make(chan item, o.QueueSize),
-		synced: make(chan struct{}), stopped: make(chan struct{})}
+	r.client, r.meta = client, meta
 	if o.Times != nil {
 		r.translate = newTranslator(o.Times)
 	}
@@ -101,9 +107,13 @@ func (r *Recorder) Run(ctx context.Context) (err error) {
 	if err := r.readPrevious(ctx); err != nil {
 		return err
 	}
+	identity, err := r.identity(ctx)
+	if err != nil {
+		return err
+	}
 	// What is queued must reach the file however ctx ended.
 	writing := context.WithoutCancel(ctx)
-	store, err := history.Create(writing, r.o.Path, history.Options{Cluster: r.o.Cluster, Source: r.o.Source})
+	store, err := history.Create(writing, r.o.Path, history.Options{Cluster: r.o.Cluster, Identity: identity, Source: r.o.Source})
 	if err != nil {
 		return err
 	}
@@ -161,7 +171,8 @@ func (r *Recorder) findTargets(ctx context.Context) ([]string, error) {
 			continue
 		}
 		_, err := r.meta.Resource(t.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: t.selector().String()})
-		why := ""
+		var why string
+		refused := Refused{Kind: t.kind, Resource: t.resource.Resource, Group: t.resource.Group}
 		switch {
 		case err == nil:
 			r.watches = append(r.watches, newWatched(r, t))
@@ -170,16 +181,19 @@ func (r *Recorder) findTargets(ctx context.Context) ([]string, error) {
 			}
 			continue
 		case apierrors.IsNotFound(err):
-			why = "the API server does not serve " + t.resource.String()
+			why = "the API server does not serve " + refused.name() + " (" + t.resource.GroupVersion().String() + ")"
 		case apierrors.IsForbidden(err):
-			why = "not allowed to list " + t.resource.String()
+			why, refused.Forbidden = "not allowed to list "+refused.name(), true
 		default:
 			return nil, fmt.Errorf("recorder: list %s: %w", t.resource.Resource, err)
 		}
 		if t.needed {
-			return nil, fmt.Errorf("recorder: %s: %w: a recording needs it, use an account that may list and watch %s", why, err, t.resource.Resource)
+			return nil, fmt.Errorf("recorder: %s: %w: a recording needs it, use an account that may list and watch %s", why, err, refused.name())
 		}
 		klog.FromContext(ctx).Info("Kind is not recorded", "kind", t.kind, "reason", why)
+		if !slices.Contains(r.refused, refused) { // one kind may have several targets
+			r.refused = append(r.refused, refused)
+		}
 		r.unwatch = append(r.unwatch, history.Gap{Kinds: []string{t.kind}, Why: why})
 	}
 	return kinds, nil
@@ -195,6 +209,25 @@ func (t target) selector() fields.Selector {
 func (r *Recorder) reflector(ctx context.Context, w *watched) *cache.Reflector {
 	logger := klog.FromContext(ctx)
 	return cache.NewReflectorWithOptions(r.listWatch(w), w.example, w, cache.ReflectorOptions{Name: "recorder/" + w.kind, Logger: &logger})
+}
+
+// identity tells this cluster from all others, whatever its address: the UID of a namespace that every cluster has as
+// long as it lives. It is empty where that may not be read.
+func (r *Recorder) identity(ctx context.Context) (string, error) {
+	if r.translate != nil {
+		return history.VirtualIdentity, nil
+	}
+	list, err := r.meta.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("metadata.name", metav1.NamespaceSystem).String()})
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("recorder: namespace %s: %w", metav1.NamespaceSystem, err)
+	case len(list.Items) == 0:
+		return "", nil
+	}
+	return string(list.Items[0].UID), nil
 }
 
 // readPrevious looks where an existing history ends and which node groups it had then. What is wrong with a file is
@@ -214,6 +247,12 @@ func (r *Recorder) readPrevious(ctx context.Context) error {
 		r.previous = append(r.previous, apiNodeGroup(g))
 	}
 	return nil
+}
+
+// blind says that a kind without which a recording says nothing is not watched now: that the recorder runs is then no
+// sign that it sees something.
+func (r *Recorder) blind(now time.Time) bool {
+	return slices.ContainsFunc(r.watches, func(w *watched) bool { return w.needed && w.down(now) })
 }
 
 // now is observed time: the clock's, but never going back.

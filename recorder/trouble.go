@@ -2,8 +2,10 @@ package recorder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"sync"
 
@@ -46,9 +48,18 @@ func (t *trouble) String() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("%s cannot be watched: %v", kinds[0], t.with[kinds[0]])
+		return fmt.Sprintf("%s cannot be watched: %v", kinds[0], cause(t.with[kinds[0]]))
 	}
-	return fmt.Sprintf("%d kinds cannot be watched, %s among them: %v", len(kinds), kinds[0], t.with[kinds[0]])
+	return fmt.Sprintf("%d kinds cannot be watched, %s among them: %v", len(kinds), kinds[0], cause(t.with[kinds[0]]))
+}
+
+// cause leaves out the address with its query that a failed request names.
+func cause(err error) error {
+	var request *url.Error
+	if errors.As(err, &request) {
+		return request.Err
+	}
+	return err
 }
 
 // listWatch lists and watches a target and notes when that fails.
@@ -63,9 +74,20 @@ func (r *Recorder) listWatch(w *watched) cache.ListerWatcher {
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector, o.Watch = selector, true
-			stream, err := client.Get().Resource(resource).VersionedParams(&o, metav1.ParameterCodec).Watch(ctx)
+			opened, err := client.Get().Resource(resource).VersionedParams(&o, metav1.ParameterCodec).Watch(ctx)
 			r.trouble.note(ctx, w.kind, err)
-			return stream, err
+			if err != nil {
+				return nil, err
+			}
+			if err := w.opened(o.SendInitialEvents != nil && *o.SendInitialEvents); err != nil {
+				opened.Stop()
+				return nil, err
+			}
+			return &stream{Interface: opened, done: func() {
+				if ctx.Err() == nil { // the recording goes on
+					w.ended()
+				}
+			}}, nil
 		},
 	}
 	return cache.ToListWatcherWithWatchListSemantics(lw, r.client)

@@ -29,7 +29,11 @@ type watched struct {
 	highest string        // highest resource version seen
 	listed  bool          // the first list has arrived
 	last    time.Time     // observed time of the last sign of life of this watch
-	changed chan struct{} // closed and replaced whenever known or highest changes
+	changed chan struct{} // closed and replaced whenever something here changes
+
+	open     bool      // a stream stands
+	watching bool      // the stream is through with the objects there were when it began
+	current  time.Time // while not watching: until when the kind was known
 }
 
 type seenObject struct {
@@ -93,8 +97,10 @@ func (w *watched) Replace(list []any, version string) error {
 	first := !w.listed
 	w.listed = true
 	if !first {
-		missed := history.Gap{From: w.last, To: w.r.now(), Kinds: []string{w.kind},
-			Why: "the watch could not resume and started over from a list"}
+		missed := history.Gap{From: w.last, To: w.r.now(), Kinds: []string{w.kind}, Why: whyRestarted}
+		if !w.watching {
+			missed.From = w.current
+		}
 		if err := w.r.enqueue(item{gap: &missed}); err != nil {
 			return err
 		}
@@ -114,6 +120,10 @@ func (w *watched) Replace(list []any, version string) error {
 		if err := w.put(o, first); err != nil {
 			return err
 		}
+	}
+	w.current = w.r.now()
+	if w.open { // a stream that sent the list
+		w.watching = true
 	}
 	w.advance(version)
 	if first {
@@ -216,6 +226,11 @@ func (w *watched) advance(version string) {
 		w.highest = version
 	}
 	w.last = w.r.now()
+	w.wake()
+}
+
+// wake lets who waits for a state look again. Call it with w.mu held.
+func (w *watched) wake() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }

@@ -207,14 +207,14 @@ func (w *writer) commit(ctx context.Context) error {
 // sign notes that the recording is alive.
 func (w *writer) sign(ctx context.Context) error {
 	now := w.r.now()
-	if now.Sub(w.alive) < aliveInterval {
+	if now.Sub(w.alive) < aliveInterval || w.r.blind(now) {
 		return nil
 	}
 	w.alive = now
 	return w.store.Alive(ctx, now)
 }
 
-// end writes the rest, notes the kinds that were not watched, and closes the recording.
+// end writes the rest, notes the kinds that were not watched or not any more, and closes the recording.
 func (w *writer) end(ctx context.Context) error {
 	if w.begun.IsZero() {
 		return nil
@@ -227,6 +227,13 @@ func (w *writer) end(ctx context.Context) error {
 		g.From, g.To = w.begun, at
 		if err := w.store.Gap(ctx, g); err != nil {
 			return err
+		}
+	}
+	for _, watch := range w.r.watches {
+		if g := watch.lost(at); g != nil {
+			if err := w.store.Gap(ctx, *g); err != nil {
+				return err
+			}
 		}
 	}
 	return w.store.End(ctx, at)

@@ -15,17 +15,24 @@ import (
 // runsEnv sets how often each fixture is replayed and compared; the default is 2.
 const runsEnv = "SCALEHIST_RUNS"
 
+// runs is how often each fixture is replayed.
+func runs() int {
+	s := os.Getenv(runsEnv)
+	if s == "" {
+		return 2
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 2 {
+		panic(runsEnv + "=" + s + ": must be a number of at least 2") // the tree of specs cannot be built with it
+	}
+	return n
+}
+
 var _ = Describe("Same input, same bytes", func() {
 	for _, name := range recordings() {
 		It("replays "+name+" to the same report every time", func(ctx SpecContext) {
-			runs := 2
-			if s := os.Getenv(runsEnv); s != "" {
-				n, err := strconv.Atoi(s)
-				Expect(err).NotTo(HaveOccurred(), "%s must be a number", runsEnv)
-				runs = n
-			}
 			var first []byte
-			for i := range runs {
+			for i := range runs() {
 				r, err := replay(ctx, 0, Recording(name), ClusterAutoscaler())
 				Expect(err).NotTo(HaveOccurred())
 				bytes, err := report.Canonical(r)
@@ -36,6 +43,6 @@ var _ = Describe("Same input, same bytes", func() {
 				}
 				Expect(string(diff.Diff("run 1", first, "run "+strconv.Itoa(i+1), bytes))).To(BeEmpty())
 			}
-		}, SpecTimeout(10*time.Minute))
+		}, SpecTimeout(time.Duration(runs())*time.Minute))
 	}
 })

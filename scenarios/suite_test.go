@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
 )
 
 // pool boots the next virtual cluster while a spec runs on the one before.
@@ -94,6 +95,6 @@ func slug(s string) string {
 }
 
 // planeFromPool hands a replay the next booted cluster.
-func planeFromPool(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
-	return pool.Get(ctx, now)
+func planeFromPool(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error) {
+	return pool.Get(ctx, now, scoring)
 }

@@ -37,5 +37,5 @@ var _ = Describe("A template for new specs", func() {
 		Expect(report).To(HaveScaledUp(ScaleUps{"workers": 2}))
 		Expect(report).To(HaveScaledDown(ScaleDowns{}))
 		Expect(report).To(LeaveUnschedulable())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 })

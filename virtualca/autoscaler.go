@@ -84,10 +84,10 @@ func New(cluster scalehist.Cluster, provider CloudProvider, settings Settings) (
 		// Without a price for pods every option would be infinitely dear, and all would tie.
 		v, err := provider.PodPrice(stabilizer, time.Time{}, time.Time{}.Add(time.Hour))
 		if err != nil {
-			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table (pods: cpu, memoryGiB): %w", err)
+			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table: %w", err)
 		}
 		if v <= 0 {
-			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table (pods: cpu, memoryGiB): half a core and 500 MiB cost %v", v)
+			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table: set pods: cpu and pods: memoryGiB above 0; now pods cost nothing")
 		}
 	}
 	checker, err := fit.New()

@@ -3,6 +3,7 @@ package virtualca
 import (
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -170,7 +171,19 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 	if err := out.check(); err != nil {
 		return Settings{}, warnings, err
 	}
-	return out, warnings, nil
+	return out, append(warnings, out.expanderWarnings()...), nil
+}
+
+// expanderWarnings tell of expanders that do not do what their name says.
+func (s Settings) expanderWarnings() []string {
+	var out []string
+	if slices.Contains(s.Expander, "priority") && s.Priorities == "" {
+		out = append(out, "--expander=priority: there is no ConfigMap cluster-autoscaler-priority-expander with priorities: the expander leaves all options as they are")
+	}
+	if slices.Contains(s.Expander, expanderRandom) {
+		out = append(out, "--expander=random: the choice is made with a fixed seed and is the same in every run")
+	}
+	return out
 }
 
 // scaleDownWarning says that nodes stay, and which flags were given in vain.
@@ -264,11 +277,11 @@ func parseRange(parts []string) (Range, error) {
 	}
 	minimum, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {
-		return Range{}, fmt.Errorf("min: %w", err)
+		return Range{}, fmt.Errorf("want <min>:<max>, two whole numbers: %q is none", parts[0])
 	}
 	maximum, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {
-		return Range{}, fmt.Errorf("max: %w", err)
+		return Range{}, fmt.Errorf("want <min>:<max>, two whole numbers: %q is none", parts[1])
 	}
 	if minimum < 0 || maximum < minimum {
 		return Range{}, fmt.Errorf("want 0 <= min <= max")

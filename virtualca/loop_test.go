@@ -2,6 +2,7 @@ package virtualca
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -264,6 +265,9 @@ func TestStockOut(t *testing.T) {
 	}
 	if len(r.p.Instances("a")) != 0 || len(d.ScaleDowns) != 2 || len(d.Backoff) != 1 {
 		t.Errorf("got instances %v, scale-downs %v, backoff %v", r.p.Instances("a"), d.ScaleDowns, d.Backoff)
+	}
+	if !strings.HasPrefix(d.ScaleDowns[0].Reason, "instance could not be created") || !slices.Contains(d.Notes, "deleted 2 instances of a that could not be created") {
+		t.Errorf("got scale-downs %v, notes %q: want why the target size went down", d.ScaleDowns, d.Notes)
 	}
 	if got := reasons(d)[0]; !strings.HasPrefix(got, "ScaleUpFailed ") || !strings.Contains(got, "Failed adding 2 nodes (2 unseen previously) to group a due to OutOfResources.RESOURCE_POOL_EXHAUSTED") {
 		t.Errorf("event: got %q", got)

@@ -26,12 +26,16 @@ func (l *loop) removeLongUnregistered(ctx context.Context) {
 func (l *loop) removeFailed(ctx context.Context) {
 	present := map[string]bool{}
 	for _, g := range l.groups {
+		before := len(l.d.ScaleDowns)
 		for _, i := range l.a.state.instances[g.Name] {
 			if i.State != cloudprovider.InstanceCreating || i.Error == nil {
 				continue
 			}
 			present[i.ID] = true
 			l.deleteInstance(ctx, g.Name, i, "", "could not be created: "+i.Error.Message)
+		}
+		if n := len(l.d.ScaleDowns) - before; n > 0 {
+			l.note("deleted %d %s of %s that could not be created", n, plural("instance", n), g.Name)
 		}
 	}
 	for id := range l.a.state.failed {
@@ -78,4 +82,11 @@ func (l *loop) fixSizes(ctx context.Context) bool {
 		l.refresh()
 	}
 	return fixed
+}
+
+func plural(word string, n int) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
 }

@@ -25,7 +25,8 @@ func TestParseSettings(t *testing.T) {
 	}{
 		"defaults": {want: DefaultSettings()},
 		"values and switches": {
-			flags: []string{"./cluster-autoscaler", "--max-nodes-total=12", "--expander", "priority,least-waste", "-balance-similar-node-groups", "--scan-interval=30s", "--v=4", "--stderrthreshold=info", "--cloud-provider", "gce"},
+			flags:    []string{"./cluster-autoscaler", "--max-nodes-total=12", "--expander", "priority,least-waste", "-balance-similar-node-groups", "--scan-interval=30s", "--v=4", "--stderrthreshold=info", "--cloud-provider", "gce"},
+			wantWarn: []string{"scale-down is not modelled", "--expander=priority: there is no ConfigMap"},
 			want: with(func(s *Settings) {
 				s.MaxNodesTotal, s.Expander, s.BalanceSimilarNodeGroups, s.ScanInterval = 12, []string{"priority", "least-waste"}, true, 30*time.Second
 			}),

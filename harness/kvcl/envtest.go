@@ -27,7 +27,8 @@ type Options struct {
 	Now time.Time
 	// Scoring is how the scheduler prefers nodes; empty means upstream's default.
 	Scoring profile.Scoring
-	// LogDir gets kube-apiserver.log, etcd.log and scheduler.log; empty means no logs. It must exist.
+	// LogDir gets kube-apiserver.log, etcd.log and scheduler.log; empty means no logs. It is
+	// made if it does not exist.
 	LogDir string
 	// Assets says where the binaries come from.
 	Assets assets.Options
@@ -78,7 +79,7 @@ func Start(ctx context.Context, o Options) (*EnvTest, error) {
 func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
 	e := &EnvTest{opts: o, inbox: newInbox(), store: newStore(), closeLog: func() {}}
 	begin := time.Now()
-	if err := checkLogDir(o.LogDir); err != nil {
+	if err := makeLogDir(o.LogDir); err != nil {
 		return nil, err
 	}
 	paths, err := assets.Ensure(ctx, o.Assets)
@@ -163,17 +164,13 @@ func (e *EnvTest) Close() error {
 	return e.closeErr
 }
 
-// checkLogDir is here so that a wrong directory is an error before anything starts.
-func checkLogDir(dir string) error {
+// makeLogDir makes the directory if need be. It is here so that a wrong one is an error before anything starts.
+func makeLogDir(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	fi, err := os.Stat(filepath.Clean(dir))
-	if err != nil {
+	if err := os.MkdirAll(filepath.Clean(dir), 0o755); err != nil {
 		return fmt.Errorf("log directory of the virtual cluster: %w", err)
-	}
-	if !fi.IsDir() {
-		return fmt.Errorf("log directory of the virtual cluster: %s is not a directory", dir)
 	}
 	return nil
 }

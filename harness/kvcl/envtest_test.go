@@ -81,6 +81,31 @@ func TestEmitsEvents(t *testing.T) {
 	}
 }
 
+// TestPodsOfOtherSchedulers are scheduled by the one there is, and keep their scheduler's name for everybody.
+func TestPodsOfOtherSchedulers(t *testing.T) {
+	e := start(t, kvcl.Options{})
+	p, waits := pendingPod("a"), pendingPod("b")
+	p.Spec.SchedulerName, waits.Spec.SchedulerName = "volcano", "volcano"
+	err := e.Apply(t.Context(), []scalehist.Change{
+		{Op: scalehist.OpAdd, Object: smallNode("n-0")}, {Op: scalehist.OpAdd, Object: p}, {Op: scalehist.OpAdd, Object: waits},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := e.Settle(t.Context(), contract.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Bindings) != 1 || len(s.Unschedulable) != 1 {
+		t.Errorf("settled %+v, want a bound and b with a reason", s)
+	}
+	for _, p := range e.Cluster().Pods {
+		if p.Spec.SchedulerName != "volcano" {
+			t.Errorf("pod %s: scheduler %q, want the recorded one", p.Name, p.Spec.SchedulerName)
+		}
+	}
+}
+
 // TestSeesWhatOthersWrite: a real autoscaler or a person may write through Client.
 func TestSeesWhatOthersWrite(t *testing.T) {
 	e := start(t, kvcl.Options{})

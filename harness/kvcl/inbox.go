@@ -2,8 +2,11 @@ package kvcl
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +26,9 @@ type inbox struct {
 	events []event
 	watch  []*watched
 	synced int
+	// deliveries counts what the watches brought; quiet is how long, in wall-clock time, a wait may go without any.
+	deliveries int
+	quiet      time.Duration
 
 	// The barrier: per kind the highest resource version written, the objects deleted, the pods bound.
 	want  []uint64
@@ -54,8 +60,11 @@ type known struct {
 	obj  scalehist.Object
 }
 
+// maxQuiet is far more than a loaded machine takes for one event: longer means that one was lost.
+const maxQuiet = time.Minute
+
 func newInbox() *inbox {
-	in := &inbox{want: make([]uint64, len(kinds)), gone: map[types.UID]*watched{}, bound: map[types.UID]bool{}}
+	in := &inbox{quiet: maxQuiet, want: make([]uint64, len(kinds)), gone: map[types.UID]*watched{}, bound: map[types.UID]bool{}}
 	in.cond = sync.NewCond(&in.mu)
 	for _, k := range kinds {
 		in.watch = append(in.watch, &watched{in: in, kind: k, known: map[types.UID]known{}})
@@ -135,23 +144,77 @@ func (in *inbox) barrier(ctx context.Context) error {
 	})
 }
 
-// wait returns when cond holds; it is looked at after every delivery.
+// wait returns when cond holds; it is looked at after every delivery. When nothing is delivered for too long, an event
+// was lost, and the error says what is missing.
 func (in *inbox) wait(ctx context.Context, cond func() bool) error {
-	stop := context.AfterFunc(ctx, func() {
+	wake := func() {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.cond.Broadcast()
-	})
+	}
+	stop := context.AfterFunc(ctx, wake)
 	defer stop()
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if cond() {
+		return nil
+	}
+	seen, end := in.deliveries, time.Now().Add(in.quiet)
+	alarm := time.AfterFunc(in.quiet, wake)
+	defer alarm.Stop()
 	for !cond() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		switch {
+		case in.deliveries != seen:
+			seen, end = in.deliveries, time.Now().Add(in.quiet)
+			alarm.Reset(in.quiet)
+		case !time.Now().Before(end):
+			return fmt.Errorf("the watches delivered nothing for %s, but there must be more: %s", in.quiet, strings.Join(in.missing(), "; "))
+		}
 		in.cond.Wait()
 	}
 	return nil
+}
+
+// missing says per kind what the watches still owe.
+func (in *inbox) missing() []string {
+	gone := map[*watched]int{}
+	for uid, w := range in.gone {
+		if _, there := w.known[uid]; there {
+			gone[w]++
+		}
+	}
+	var out []string
+	for i, w := range in.watch {
+		if !w.ready {
+			out = append(out, fmt.Sprintf("%s: the first list", w.kind.name))
+		}
+		if w.seen < in.want[i] {
+			out = append(out, fmt.Sprintf("%s: wanted version %d, seen %d", w.kind.name, in.want[i], w.seen))
+		}
+		if n := gone[w]; n > 0 {
+			out = append(out, fmt.Sprintf("%s: %d deletions, seen version %d", w.kind.name, n, w.seen))
+		}
+	}
+	if pods, n := in.watch[podKind.order], 0; len(in.bound) > 0 {
+		for uid := range in.bound {
+			if k, there := pods.known[uid]; there && k.node == "" {
+				n++
+			}
+		}
+		if n > 0 {
+			out = append(out, fmt.Sprintf("%s: %d bindings, seen version %d", podKind.name, n, pods.seen))
+		}
+	}
+	return out
+}
+
+// delivered wakes those who wait; the lock is held.
+func (in *inbox) delivered() {
+	in.deliveries++
+	in.cond.Broadcast()
 }
 
 // take returns what was delivered since the last call.
@@ -171,7 +234,7 @@ func (w *watched) set(obj any) error {
 	w.in.mu.Lock()
 	defer w.in.mu.Unlock()
 	w.setLocked(obj.(scalehist.Object))
-	w.in.cond.Broadcast()
+	w.in.delivered()
 	return nil
 }
 
@@ -181,7 +244,7 @@ func (w *watched) Delete(obj any) error {
 	o := obj.(scalehist.Object)
 	w.goneLocked(o.GetUID(), o)
 	w.seen = max(w.seen, version(o))
-	w.in.cond.Broadcast()
+	w.in.delivered()
 	return nil
 }
 
@@ -208,7 +271,7 @@ func (w *watched) Replace(list []any, rv string) error {
 		w.ready = true
 		w.in.synced++
 	}
-	w.in.cond.Broadcast()
+	w.in.delivered()
 	return nil
 }
 

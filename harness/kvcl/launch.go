@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -30,6 +29,8 @@ const (
 	healthTimeout = 10 * time.Minute
 	// readyPoll is how often we ask whether pods are served.
 	readyPoll = 5 * time.Millisecond
+	// requestTimeout bounds one such question, so that a server that hangs does not outlive bootTimeout.
+	requestTimeout = 5 * time.Second
 	// launchTries: a port that was free may be taken by the time a process binds it.
 	launchTries = 3
 )
@@ -47,7 +48,18 @@ type processes struct {
 	started chan error
 	release chan struct{}
 	logs    []io.Closer
+	// stopEnv is envtest's Stop.
+	stopEnv func() error
+	// requestTimeout is as the constant; tests shorten it.
+	requestTimeout time.Duration
+	// pids are the processes the links became first: envtest starts others in place of those that ended.
+	pids map[string]int
+	// fates tell how a process ended.
+	fates map[string]<-chan string
 }
+
+// childNames are in the order in which to blame them: envtest ends etcd when kube-apiserver has ended, not the reverse.
+var childNames = []string{"kube-apiserver", "etcd"}
 
 // launch starts both processes and returns when the API server answers requests for pods.
 func launch(ctx context.Context, paths assets.Paths, o Options) (*processes, error) {
@@ -69,7 +81,10 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 	if err != nil {
 		return nil, err
 	}
-	p := &processes{home: h, links: map[string]string{}, started: make(chan error, 1), release: make(chan struct{})}
+	p := &processes{
+		home: h, links: map[string]string{}, started: make(chan error, 1), release: make(chan struct{}),
+		requestTimeout: requestTimeout, pids: map[string]int{}, fates: map[string]<-chan string{},
+	}
 	defer func() {
 		if err != nil {
 			close(p.release)
@@ -113,12 +128,17 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 	if err := p.waitReady(ctx); err != nil {
 		h.Kill()
 		_ = <-p.started // waitReady has the error to tell
-		_ = p.env.Stop()
+		_ = p.stopEnv()
 		p.closeLogs()
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("start kube-apiserver and etcd: %w", ctx.Err())
 		}
 		tails := tailText("etcd", etcdTail) + tailText("kube-apiserver", apiTail)
+		var died *diedError
+		if errors.As(err, &died) {
+			// What the other one said when it was ended, too, would hide the reason.
+			tails = tailText(died.name, map[string]*tail{"kube-apiserver": apiTail, "etcd": etcdTail}[died.name])
+		}
 		if strings.Contains(tails, "address already in use") {
 			err = fmt.Errorf("%w: %w", errPortTaken, err)
 		}
@@ -138,6 +158,7 @@ func (p *processes) configure(acc *access, certs string, apiTail, etcdTail io.Wr
 		ControlPlaneStartTimeout: healthTimeout,
 		ControlPlaneStopTimeout:  bootTimeout,
 	}
+	p.stopEnv = p.env.Stop
 	etcdDir := filepath.Join(p.home.Dir, "etcd.data")
 	if err := os.Mkdir(etcdDir, 0o700); err != nil {
 		return err
@@ -202,46 +223,14 @@ var apiserverFlags = map[string]string{
 	}, ","),
 }
 
-// waitReady asks for a pod until the API server answers, or envtest gives up.
-func (p *processes) waitReady(ctx context.Context) error {
-	transport, err := rest.HTTPClientFor(p.config)
-	if err != nil {
-		return err
-	}
-	tick := time.NewTicker(readyPoll)
-	defer tick.Stop()
-	late := time.NewTimer(bootTimeout)
-	defer late.Stop()
-	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.config.Host+"/api/v1/pods?limit=1", nil)
-		if err != nil {
-			return err
-		}
-		if resp, err := transport.Do(req); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case err := <-p.started:
-			p.started <- err
-			if err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-late.C:
-			return fmt.Errorf("kube-apiserver does not serve pods after %s", bootTimeout)
-		case <-tick.C:
-			// envtest would try four more times, in silence.
-			for name, link := range p.links {
-				if p.home.Died(link) {
-					return fmt.Errorf("%s ended before it was ready", name)
-				}
-			}
+// ended says whether neither process runs any more, or ever did.
+func (p *processes) ended() bool {
+	for _, link := range p.links {
+		if p.home.PID(link) != 0 && !p.home.Died(link) {
+			return false
 		}
 	}
+	return true
 }
 
 // stop ends both processes and removes all their files. Nothing in them is worth a graceful end.
@@ -249,7 +238,11 @@ func (p *processes) stop() error {
 	p.home.Kill()
 	_ = <-p.started // how the start went was told when it did
 	p.home.Kill()
-	err := p.env.Stop()
+	err := p.stopEnv()
+	if p.ended() {
+		// envtest signals processes that we have killed: one that has just gone is an error to it.
+		err = nil
+	}
 	close(p.release)
 	p.closeLogs()
 	if rerr := p.home.Remove(); err == nil {

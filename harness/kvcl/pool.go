@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
 )
 
 // Pool keeps virtual clusters booted ahead of their use: the next ones boot while one is in use. Virtual time of a
@@ -18,8 +20,14 @@ type Pool struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	ready  chan booted
-	wg     sync.WaitGroup
 	booted atomic.Int64
+	// start boots one; tests replace it.
+	start func(context.Context, Options) (*EnvTest, error)
+
+	// mu keeps Close from waiting while another boot is added.
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup
 }
 
 type booted struct {
@@ -28,19 +36,30 @@ type booted struct {
 }
 
 // NewPool starts booting size virtual clusters. Options.Now is not used.
-func NewPool(o Options, size int) *Pool {
+func NewPool(o Options, size int) *Pool { return newPool(o, size, boot) }
+
+func newPool(o Options, size int, start func(context.Context, Options) (*EnvTest, error)) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{opts: o, ctx: ctx, cancel: cancel, ready: make(chan booted, max(size, 1))}
+	p := &Pool{opts: o, ctx: ctx, cancel: cancel, ready: make(chan booted, max(size, 1)), start: start}
 	for range max(size, 1) {
 		p.refill()
 	}
 	return p
 }
 
-// refill boots one more. There is always room for it in ready: one is booted for each taken.
+// refill boots one more, unless the pool is closed. There is always room for it in ready: one is booted for each taken.
+// A boot that fails is tried once more: a machine under load, or a port that was taken, is no reason to fail a spec.
 func (p *Pool) refill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
 	p.wg.Go(func() {
 		e, err := p.boot()
+		if err != nil && p.ctx.Err() == nil {
+			e, err = p.boot()
+		}
 		p.ready <- booted{e, err}
 	})
 }
@@ -54,12 +73,13 @@ func (p *Pool) boot() (*EnvTest, error) {
 			return nil, fmt.Errorf("log directory of the virtual cluster: %w", err)
 		}
 	}
-	return boot(p.ctx, o)
+	return p.start(p.ctx, o)
 }
 
-// Get returns a virtual cluster whose time starts at now; the caller closes it. It waits for the boot if need be. A
-// boot that failed is reported once, and another one is tried.
-func (p *Pool) Get(ctx context.Context, now time.Time) (*EnvTest, error) {
+// Get returns a virtual cluster whose time starts at now and whose scheduler prefers nodes by scoring; the empty one
+// means that of the pool's options. The caller closes it. It waits for the boot if need be. A boot that failed twice is
+// reported once, and another one is tried.
+func (p *Pool) Get(ctx context.Context, now time.Time, scoring profile.Scoring) (*EnvTest, error) {
 	if now.IsZero() {
 		return nil, errors.New("virtual cluster from the pool: the start of virtual time is not set")
 	}
@@ -74,6 +94,9 @@ func (p *Pool) Get(ctx context.Context, now time.Time) (*EnvTest, error) {
 		p.refill()
 		if b.err != nil {
 			return nil, fmt.Errorf("virtual cluster from the pool: %w", b.err)
+		}
+		if scoring != "" {
+			b.e.opts.Scoring = scoring
 		}
 		if err := b.e.startScheduler(ctx, now); err != nil {
 			return nil, errors.Join(err, b.e.Close())
@@ -90,9 +113,12 @@ var errPoolClosed = errors.New("the pool of virtual clusters is closed")
 
 // Close ends the virtual clusters nobody took, also those that are booting. Those taken stay.
 func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
 	p.cancel()
-	var errs []error
 	p.wg.Wait()
+	var errs []error
 	for {
 		select {
 		case b := <-p.ready:

@@ -14,12 +14,15 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
 	"github.com/scalehist/scalehist/harness/kvcl/contract"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
 )
 
 // helperEnv makes this test binary a program that starts a virtual cluster, prints the pids of the children and
@@ -144,7 +147,11 @@ func TestParentDies(t *testing.T) {
 }
 
 func TestCloseEndsTheChildren(t *testing.T) {
-	e := start(t, kvcl.Options{LogDir: t.TempDir()})
+	logs := filepath.Join(t.TempDir(), "is", "made")
+	e := start(t, kvcl.Options{LogDir: logs})
+	if _, err := os.Stat(filepath.Join(logs, "kube-apiserver.log")); err != nil {
+		t.Error(err)
+	}
 	s := e.Stats()
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
@@ -175,13 +182,38 @@ func TestBadBinaryIsNamed(t *testing.T) {
 	}
 }
 
+// TestKilledDuringBootIsTold: the error names the process and the signal, and the other one's words do not hide them.
+func TestKilledDuringBootIsTold(t *testing.T) {
+	paths, err := assets.Ensure(t.Context(), assets.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(paths.Etcd, filepath.Join(dir, "etcd")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kube-apiserver"), []byte("#!/bin/sh\necho last word\nsleep 1\nkill -KILL $$\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = kvcl.Start(t.Context(), kvcl.Options{Now: contract.Now, Assets: assets.Options{Dir: dir}})
+	if err == nil || !strings.Contains(err.Error(), "kube-apiserver ended before it was ready") || !strings.Contains(err.Error(), "last word") ||
+		strings.Contains(err.Error(), "last lines of etcd") {
+		t.Errorf("error %v, want kube-apiserver and its last words only", err)
+	}
+	t.Log(err)
+}
+
 func TestStartNeedsATimeAndALogDirectory(t *testing.T) {
 	if _, err := kvcl.Start(t.Context(), kvcl.Options{}); err == nil || !strings.Contains(err.Error(), "Options.Now") {
 		t.Errorf("error %v, want one that names Options.Now", err)
 	}
-	_, err := kvcl.Start(t.Context(), kvcl.Options{Now: contract.Now, LogDir: filepath.Join(t.TempDir(), "absent")})
-	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v, want ErrNotExist", err)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := kvcl.Start(t.Context(), kvcl.Options{Now: contract.Now, LogDir: filepath.Join(file, "logs")})
+	if err == nil || !strings.Contains(err.Error(), "log directory") {
+		t.Errorf("error %v, want one about the log directory", err)
 	}
 }
 
@@ -247,9 +279,12 @@ func mentioned(t *testing.T, dir string) bool {
 func TestPool(t *testing.T) {
 	p := kvcl.NewPool(kvcl.Options{LogDir: t.TempDir()}, 1)
 	for range 2 {
-		e, err := p.Get(t.Context(), contract.Now)
+		e, err := p.Get(t.Context(), contract.Now, profile.ScoringBinPacking)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if n := nodesUsed(t, e); n != 1 {
+			t.Errorf("bin packing spread 2 pods over %d nodes, want 1", n)
 		}
 		if _, err := e.Settle(t.Context(), contract.Now); err != nil {
 			t.Error(err)
@@ -261,7 +296,34 @@ func TestPool(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := p.Get(t.Context(), contract.Now); err == nil {
+	if _, err := p.Get(t.Context(), contract.Now, ""); err == nil {
 		t.Error("a closed pool gave a virtual cluster")
 	}
+}
+
+// nodesUsed counts the nodes that two small pods get of two.
+func nodesUsed(t *testing.T, e *kvcl.EnvTest) int {
+	t.Helper()
+	var changes []scalehist.Change
+	for i := range 2 {
+		n := smallNode(fmt.Sprintf("n-%d", i))
+		n.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("4")
+		n.Status.Capacity = n.Status.Allocatable
+		changes = append(changes, scalehist.Change{Op: scalehist.OpAdd, Object: n})
+	}
+	for i := range 2 {
+		changes = append(changes, scalehist.Change{Op: scalehist.OpAdd, Object: pendingPod(fmt.Sprintf("p-%d", i))})
+	}
+	if err := e.Apply(t.Context(), changes); err != nil {
+		t.Fatal(err)
+	}
+	s, err := e.Settle(t.Context(), contract.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, b := range s.Bindings {
+		used[b.Node] = true
+	}
+	return len(used)
 }

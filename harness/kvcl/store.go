@@ -1,8 +1,9 @@
 package kvcl
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,8 +40,10 @@ type item struct {
 
 // store knows every object by name and by the server's UID. One goroutine uses it.
 type store struct {
-	byName   []map[string]*item
-	byUID    []map[types.UID]*item
+	byName []map[string]*item
+	byUID  []map[types.UID]*item
+	// ordered are the items of each kind by ordinal: in creation order.
+	ordered  [][]*item
 	dirty    []bool
 	ordinals int64
 	// podOrdinal is by virtual UID: the scheduler asks.
@@ -52,7 +55,8 @@ type store struct {
 
 func newStore() *store {
 	s := &store{
-		byName: make([]map[string]*item, len(kinds)), byUID: make([]map[types.UID]*item, len(kinds)), dirty: make([]bool, len(kinds)),
+		byName: make([]map[string]*item, len(kinds)), byUID: make([]map[types.UID]*item, len(kinds)),
+		ordered: make([][]*item, len(kinds)), dirty: make([]bool, len(kinds)),
 		podOrdinal: map[types.UID]int64{}, podByUID: map[types.UID]*item{}, names: map[string]int{},
 	}
 	for i := range kinds {
@@ -87,7 +91,9 @@ func (s *store) newItem(k *kind, obj scalehist.Object, at time.Time) *item {
 func (s *store) add(it *item, created scalehist.Object) {
 	it.apiUID, it.latest = created.GetUID(), created
 	s.byName[it.kind.order][name(created)] = it
+	s.unorder(s.byUID[it.kind.order][it.apiUID])
 	s.byUID[it.kind.order][it.apiUID] = it
+	s.order(it)
 	if it.kind == podKind {
 		s.podOrdinal[it.uid] = it.ordinal
 		s.podByUID[it.uid] = it
@@ -101,6 +107,7 @@ func (s *store) forget(it *item, objName string) {
 		delete(s.byName[o], objName)
 	}
 	delete(s.byUID[o], it.apiUID)
+	s.unorder(it)
 	s.dirty[o] = true
 	if it.kind == podKind && s.podByUID[it.uid] == it {
 		delete(s.podByUID, it.uid)
@@ -109,19 +116,36 @@ func (s *store) forget(it *item, objName string) {
 
 func (s *store) find(k *kind, objName string) *item { return s.byName[k.order][objName] }
 
-// sorted are the items of a kind that were shown, in creation order.
-func (s *store) sorted(k *kind) []*item {
-	items := make([]*item, 0, len(s.byUID[k.order]))
-	for _, it := range s.byUID[k.order] {
-		if it.obj != nil {
-			items = append(items, it)
-		}
-	}
-	sort.Slice(items, func(i, j int) bool { return items[i].ordinal < items[j].ordinal })
-	return items
+// place is where the item of an ordinal is, or belongs, among those of its kind.
+func (s *store) place(it *item) (int, bool) {
+	return slices.BinarySearchFunc(s.ordered[it.kind.order], it.ordinal, func(o *item, ordinal int64) int { return cmp.Compare(o.ordinal, ordinal) })
 }
 
-// list returns the objects for Cluster; only kinds that changed are listed anew.
+// order files an item in creation order: nearly always at the end.
+func (s *store) order(it *item) {
+	o := it.kind.order
+	if n := len(s.ordered[o]); n == 0 || s.ordered[o][n-1].ordinal < it.ordinal {
+		s.ordered[o] = append(s.ordered[o], it)
+		return
+	}
+	if i, there := s.place(it); there {
+		s.ordered[o][i] = it
+	} else {
+		s.ordered[o] = slices.Insert(s.ordered[o], i, it)
+	}
+}
+
+func (s *store) unorder(it *item) {
+	if it == nil {
+		return
+	}
+	if i, there := s.place(it); there {
+		s.ordered[it.kind.order] = slices.Delete(s.ordered[it.kind.order], i, i+1)
+	}
+}
+
+// list returns the objects for Cluster; only kinds that changed are listed anew, and without sorting: that is a copy of
+// pointers.
 func (s *store) list() *scalehist.Objects {
 	o := &scalehist.Objects{}
 	if s.objects != nil {
@@ -131,10 +155,11 @@ func (s *store) list() *scalehist.Objects {
 		if !s.dirty[k.order] {
 			continue
 		}
-		items := s.sorted(k)
-		objects := make([]scalehist.Object, len(items))
-		for i, it := range items {
-			objects[i] = it.obj
+		objects := make([]scalehist.Object, 0, len(s.ordered[k.order]))
+		for _, it := range s.ordered[k.order] {
+			if it.obj != nil {
+				objects = append(objects, it.obj)
+			}
 		}
 		k.put(o, objects)
 		s.dirty[k.order] = false

@@ -16,12 +16,16 @@ func Text(r *scalehist.ReplayReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s replay of %s from %s, batch %s\n\n", r.Scenario, r.Autoscaler, r.Playback,
 		r.EndTime.Sub(r.StartTime).Round(time.Millisecond), r.StartTime.Format(time.RFC3339), r.BatchInterval)
-	b.WriteString(groupTable(r))
-	writeDecisions(&b, r)
-	writePods(&b, r)
-	if c := r.Cost; c != nil {
-		fmt.Fprintf(&b, "\ncost: %.2f %s\n", c.Total, c.Currency)
+	if r.Playback == scalehist.PlaybackPerEvent {
+		b.WriteString(eventTable(r))
+	} else {
+		b.WriteString(groupTable(r))
 	}
+	writeDecisions(&b, r)
+	if r.Playback != scalehist.PlaybackPerEvent {
+		writePods(&b, r)
+	}
+	writeCost(&b, r.Cost)
 	writeAgreement(&b, r)
 	if len(r.Warnings) > 0 {
 		b.WriteString("\nwarnings:\n")
@@ -51,6 +55,41 @@ func groupTable(r *scalehist.ReplayReport) string {
 	return t.Render() + "\n"
 }
 
+// eventTable shows what was asked for at each recorded scale-up, then and now.
+func eventTable(r *scalehist.ReplayReport) string {
+	t := newTable()
+	t.AppendHeader(table.Row{"event", "recorded", "replayed", ""})
+	for _, e := range r.Events {
+		verdict := "="
+		if !e.Agreed {
+			verdict = "differs"
+		}
+		t.AppendRow(table.Row{offset(r, e.At), stepList(e.Recorded), stepList(e.Replayed), verdict})
+	}
+	return t.Render() + "\n"
+}
+
+func stepList(steps []scalehist.RecordedStep) string {
+	if len(steps) == 0 {
+		return "nothing"
+	}
+	var parts []string
+	for _, s := range steps {
+		parts = append(parts, fmt.Sprintf("%s %d->%d", s.NodeGroup, s.From, s.To))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func writeCost(b *strings.Builder, c *scalehist.Cost) {
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(b, "\ncost: %.4f %s (node time from Ready to gone)\n", c.Total, c.Currency)
+	for _, name := range keys(c.NodeGroups) {
+		fmt.Fprintf(b, "  %s: %.4f for %.2f node-hours\n", name, c.NodeGroups[name], c.NodeHours[name])
+	}
+}
+
 func mark(g scalehist.NodeGroupResult) string {
 	if g.RecordedFinal != nil && *g.RecordedFinal == g.Final {
 		return "="
@@ -69,15 +108,21 @@ func writeDecisions(b *strings.Builder, r *scalehist.ReplayReport) {
 }
 
 func writePods(b *strings.Builder, r *scalehist.ReplayReport) {
-	fmt.Fprintf(b, "\npending: %s waited %.1f pod-seconds; p50 %.1fs, p95 %.1fs, max %.1fs\n",
-		count(r.Pending.Pods, "pod"), r.Pending.PodSeconds, r.Pending.P50, r.Pending.P95, r.Pending.Max)
+	p := r.Pending
+	fmt.Fprintf(b, "\npending: %d of %s waited %.1f pod-seconds in all, %d still waiting at the end; of all, p50 %.1fs, p95 %.1fs, max %.1fs\n",
+		p.Pods, count(p.Of, "pod"), p.PodSeconds, p.StillWaiting, p.P50, p.P95, p.Max)
 	if len(r.UnschedulableAtEnd) == 0 {
 		b.WriteString("unschedulable at end: none\n")
 		return
 	}
 	fmt.Fprintf(b, "unschedulable at end: %s\n", count(len(r.UnschedulableAtEnd), "pod"))
+	// Pods of one workload have one reason: it is said once.
+	names := map[string][]string{}
 	for _, p := range r.UnschedulableAtEnd {
-		fmt.Fprintf(b, "  %s/%s: %s\n", p.Namespace, p.Name, p.Message)
+		names[p.Message] = append(names[p.Message], p.Namespace+"/"+p.Name)
+	}
+	for _, message := range keys(names) {
+		fmt.Fprintf(b, "  %s: %s\n    %s\n", count(len(names[message]), "pod"), some(names[message], 5), message)
 	}
 }
 

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +12,8 @@ import (
 )
 
 // Timeline is the golden form of a report: one decision a line, offsets instead of dates, then where everything ended.
-// It holds what a reviewer wants to see change, and nothing else.
+// It holds what a reviewer wants to see change; its last line is a hash of everything else in the report, so that a
+// golden compares whole reports between machines.
 func Timeline(r *scalehist.ReplayReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, %s, batch %s\n", r.Scenario, r.Autoscaler, r.BatchInterval)
@@ -30,7 +33,18 @@ func Timeline(r *scalehist.ReplayReport) string {
 	for _, p := range r.UnschedulableAtEnd {
 		fmt.Fprintf(&b, "unschedulable %s/%s: %s\n", p.Namespace, p.Name, p.Message)
 	}
+	fmt.Fprintf(&b, "report %s\n", fingerprint(r))
 	return b.String()
+}
+
+// fingerprint is the SHA-256 of the canonical report.
+func fingerprint(r *scalehist.ReplayReport) string {
+	canonical, err := Canonical(r)
+	if err != nil {
+		return err.Error() // plain data; cannot happen
+	}
+	sum := sha256.Sum256(canonical)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // because says what a decision weighed: the options, then what was left out.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -44,10 +45,13 @@ const importBatch = 2000
 // Import reads an object log into a new history at dst. The file appears complete or not at all: an error or a
 // cancelled context leaves nothing. An existing dst is an ExistsError, unless forced.
 func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (report ImportReport, err error) {
-	if _, err := os.Lstat(dst); err == nil && !o.Force {
+	if dst == "" {
+		return report, errors.New("import: no file to make: give its name")
+	}
+	if info, err := os.Lstat(dst); err == nil && !o.Force && !info.IsDir() {
 		return report, &ExistsError{Path: dst}
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*.importing")
+	tmp, err := createTemp(dst)
 	if err != nil {
 		return report, fmt.Errorf("import to %s: %w", dst, err)
 	}
@@ -59,11 +63,12 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	if err != nil {
 		return report, err
 	}
-	w, err := Create(ctx, tmp.Name(), Options{Cluster: o.Cluster, Source: "import of " + filepath.Base(o.Name), unsynced: true})
+	w, err := Create(ctx, tmp.Name(), Options{Cluster: o.Cluster, Source: importSource + filepath.Base(o.Name), unsynced: true})
 	if err != nil {
 		return report, fmt.Errorf("import to %s: %w", dst, err)
 	}
-	i := importer{in: in, w: w, progress: o.Progress}
+	w.path = dst // in messages
+	i := importer{name: o.Name, in: in, w: w, progress: o.Progress}
 	if err = i.run(ctx); err == nil {
 		err = w.compact(ctx)
 	}
@@ -76,7 +81,33 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	return ImportReport{Lines: in.Lines(), From: i.first, To: i.last, Counts: w.Counts(), Warnings: i.warnings()}, nil
 }
 
+// createTemp makes the file that becomes dst. Its errors are about dst: nobody asked for a temporary file.
+func createTemp(dst string) (*os.File, error) {
+	if info, err := os.Stat(dst); err == nil && info.IsDir() {
+		return nil, errors.New("it is a directory: give the name of a file")
+	}
+	f, err := os.CreateTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*.importing")
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: %w: choose one that exists and can be written", filepath.Dir(dst), withoutPaths(err))
+	}
+	return f, nil
+}
+
+// withoutPaths is what went wrong, without the names of temporary files.
+func withoutPaths(err error) error {
+	var pathErr *os.PathError
+	var linkErr *os.LinkError
+	switch {
+	case errors.As(err, &pathErr):
+		return pathErr.Err
+	case errors.As(err, &linkErr):
+		return linkErr.Err
+	}
+	return err
+}
+
 type importer struct {
+	name        string
 	in          *objectlog.Reader
 	w           *Writer
 	progress    func(int64)
@@ -108,11 +139,12 @@ func (i *importer) run(ctx context.Context) error {
 			}
 		}
 	}
-	if i.first.IsZero() {
-		return fmt.Errorf("import: the object log has no objects in its %d lines", i.in.Lines())
-	}
 	if err := i.flush(ctx); err != nil {
 		return err
+	}
+	// A log that says that somebody watched is one of a cluster where nothing was: an export of a quiet window.
+	if c := i.w.Counts(); c.Added+c.Events == 0 && len(i.recordings) == 0 {
+		return i.nothing()
 	}
 	if len(i.recordings) == 0 { // the log does not say: it was watched from its first line to its last
 		i.recordings = []Recording{{From: i.first, To: i.last}}
@@ -128,6 +160,16 @@ func (i *importer) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// nothing is the error of a log that makes an empty history, with what became of its lines.
+func (i *importer) nothing() error {
+	why := ""
+	if w := i.warnings(); len(w) > 0 {
+		why = " (" + strings.Join(w, "; ") + ")"
+	}
+	return fmt.Errorf("import: %s has no objects that a history is made of in its %d lines%s: give a log with nodes, pods and node groups",
+		i.name, i.in.Lines(), why)
 }
 
 func (i *importer) take(l objectlog.Line) {
@@ -202,7 +244,7 @@ func publish(tmp, dst string, force bool) error {
 		return err
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("import: sync %s: %w", tmp, err)
+		return fmt.Errorf("import to %s: sync: %w", dst, withoutPaths(err))
 	}
 	if !force {
 		err := os.Link(tmp, dst) // unlike a rename, this never replaces a file that came meanwhile
@@ -227,7 +269,9 @@ func publish(tmp, dst string, force bool) error {
 		}
 	}
 	if err == nil {
-		err = os.Rename(tmp, dst)
+		if err = os.Rename(tmp, dst); err != nil {
+			err = fmt.Errorf("import to %s: %w", dst, withoutPaths(err))
+		}
 	}
 	return errors.Join(err, lock.release())
 }

@@ -60,7 +60,7 @@ func TestFailedImportLeavesNothing(t *testing.T) {
 		name, log, want string
 	}{
 		{"empty", "", "no objects"},
-		{"blank", "\n\n", "no objects in its 2 lines"},
+		{"blank", "\n\n", "no objects that a history is made of in its 2 lines"},
 		{"bad line at the end", good + "{oops\n", "log.jsonl:3001: not JSON"},
 		{"cut short", good + `{"at":"2026-03-01T12:00:00Z","op":"add","obj`, "log.jsonl:3001: the line ends in the middle"},
 	} {

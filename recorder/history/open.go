@@ -151,7 +151,7 @@ func describe(b []byte) string {
 }
 
 // checkForWriting says whether path has yet to become a history, and refuses what is none.
-func checkForWriting(ctx context.Context, path string) (fresh bool, err error) {
+func checkForWriting(ctx context.Context, path string, o Options) (fresh bool, err error) {
 	var missing *MissingError
 	var empty *EmptyError
 	if _, err := readHeader(path); errors.As(err, &missing) || errors.As(err, &empty) {
@@ -163,7 +163,7 @@ func checkForWriting(ctx context.Context, path string) (fresh bool, err error) {
 	var older *OlderError
 	switch {
 	case err == nil:
-		return false, db.Close()
+		return false, errors.Join(checkOrigin(ctx, db.db, path, o), db.Close())
 	case errors.As(err, &empty), errors.As(err, &older):
 		return false, nil
 	}

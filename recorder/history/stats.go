@@ -12,23 +12,29 @@ import (
 
 // Meta are the facts about the file itself: "cluster", "source".
 func (db *DB) Meta(ctx context.Context) (map[string]string, error) {
-	out := map[string]string{}
-	err := db.read(ctx, "meta", func(q queryer) error {
-		rows, err := q.QueryContext(ctx, `SELECT key, value FROM meta`)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var k, v string
-			if err := rows.Scan(&k, &v); err != nil {
-				return err
-			}
-			out[k] = v
-		}
-		return rows.Err()
+	var out map[string]string
+	err := db.read(ctx, "meta", func(q queryer) (err error) {
+		out, err = readMeta(ctx, q)
+		return err
 	})
 	return out, err
+}
+
+func readMeta(ctx context.Context, q queryer) (map[string]string, error) {
+	rows, err := q.QueryContext(ctx, `SELECT key, value FROM meta`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[string]string{}
+	for rows.Next() {
+		var k, v string
+		if err := rows.Scan(&k, &v); err != nil {
+			return nil, err
+		}
+		out[k] = v
+	}
+	return out, rows.Err()
 }
 
 // Recordings are the stretches in which a recorder watched, in time order.

@@ -9,10 +9,13 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
-// Options are what Create writes into a new history. They are ignored when an existing one is continued.
+// Options are what Create writes into a new history. When an existing one is continued only Identity counts.
 type Options struct {
 	// Cluster names the cluster the history is of.
 	Cluster string
+	// Identity tells the cluster from every other: the UID of its namespace kube-system, or VirtualIdentity. It is kept with the first
+	// recording; a history of another cluster is refused with OtherClusterError. Empty if it is not known.
+	Identity string
 	// Source says who writes: "recorder v0.3", "import of trace.jsonl".
 	Source string
 	// unsynced leaves it to the caller to sync the finished file: a crash before that may damage it.

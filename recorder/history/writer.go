@@ -17,10 +17,11 @@ import (
 //
 // Observed time never goes back in a history: an entry older than the last one takes its instant and is counted.
 type Writer struct {
-	path  string
-	db    *sql.DB
-	lock  *writerLock
-	stmts statements
+	path     string
+	identity string // of the cluster, "" if not known
+	db       *sql.DB
+	lock     *writerLock
+	stmts    statements
 
 	recording int64 // open recording, 0 for none
 	seq       int64 // last used
@@ -63,7 +64,7 @@ func Create(ctx context.Context, path string, o Options) (*Writer, error) {
 }
 
 func (w *Writer) open(ctx context.Context, o Options) error {
-	fresh, err := checkForWriting(ctx, w.path)
+	fresh, err := checkForWriting(ctx, w.path, o)
 	if err != nil {
 		return err
 	}
@@ -74,6 +75,12 @@ func (w *Writer) open(ctx context.Context, o Options) error {
 	if err := migrate(ctx, w.db); err != nil {
 		return fmt.Errorf("history %s: %w", w.path, err)
 	}
+	if !fresh { // one that only a writer could bring up to date was not looked into before
+		if err := checkOrigin(ctx, w.db, w.path, o); err != nil {
+			return err
+		}
+	}
+	w.identity = o.Identity
 	if fresh {
 		for k, v := range map[string]string{"cluster": o.Cluster, "source": o.Source} {
 			if v == "" {
@@ -126,6 +133,11 @@ func (w *Writer) Begin(ctx context.Context, at time.Time, kinds []string) (Recor
 		if previous.Valid && previous.Int64 < ns {
 			g := Gap{From: fromNS(previous.Int64), To: fromNS(ns), Why: "no recorder was running"}
 			if err := insertGap(ctx, tx, g); err != nil {
+				return err
+			}
+		}
+		if w.identity != "" {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING`, identityKey, w.identity); err != nil {
 				return err
 			}
 		}

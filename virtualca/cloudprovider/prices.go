@@ -2,27 +2,13 @@ package cloudprovider
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
-	"sigs.k8s.io/yaml"
 )
 
-// PriceTable is what nodes and, for the price expander, pods cost. Its file is YAML, all prices per hour:
-//
-//	currency: EUR
-//	machineTypes:           # by node.kubernetes.io/instance-type
-//	  m5.large: 0.107
-//	nodeGroups:             # optional; wins over the machine type
-//	  spot-a: 0.031
-//	pods:                   # optional; what the price expander holds against the node price
-//	  cpu: 0.033            # one core
-//	  memoryGiB: 0.0045
-//	  gpu: 0.7              # one device
-//
-// Unknown keys and negative prices are refused.
+// PriceTable is what nodes and, for the price expander, pods cost. PriceTableHelp describes its file.
 type PriceTable struct {
 	Currency     string             `json:"currency"`
 	MachineTypes map[string]float64 `json:"machineTypes,omitempty"`
@@ -35,31 +21,6 @@ type PodPrices struct {
 	CPU       float64 `json:"cpu,omitempty"`
 	MemoryGiB float64 `json:"memoryGiB,omitempty"`
 	GPU       float64 `json:"gpu,omitempty"`
-}
-
-// ParsePrices reads a price file. Errors name the key or the entry.
-func ParsePrices(data []byte) (*PriceTable, error) {
-	t := &PriceTable{}
-	if err := yaml.UnmarshalStrict(data, t); err != nil {
-		return nil, fmt.Errorf("price table: %w", err)
-	}
-	if t.Currency == "" {
-		return nil, fmt.Errorf("price table: currency is missing")
-	}
-	for _, m := range []struct {
-		what   string
-		prices map[string]float64
-	}{
-		{"machine type", t.MachineTypes}, {"node group", t.NodeGroups},
-		{"pods", map[string]float64{"cpu": t.Pods.CPU, "memoryGiB": t.Pods.MemoryGiB, "gpu": t.Pods.GPU}},
-	} {
-		for _, k := range keys(m.prices) {
-			if v := m.prices[k]; v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("price table: %s %q: %v is not a price", m.what, k, v)
-			}
-		}
-	}
-	return t, nil
 }
 
 // HasPrices says whether there is a price table.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -52,17 +53,49 @@ func TestPrices(t *testing.T) {
 
 func TestParsePricesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"currency: EUR\nmachines: {}":               "machines",
-		"machineTypes: {a: 1}":                      "currency is missing",
-		"currency: EUR\nmachineTypes: {a: -1}":      `machine type "a": -1 is not a price`,
-		"currency: EUR\npods: {gpu: -2}":            `pods "gpu"`,
-		"currency: EUR\nmachineTypes: {a: cheap}":   "price table",
-		"currency: EUR\nmachineTypes: {a: .inf}":    "price table",
-		"currency: EUR\nmachineTypes: {a: 1, a: 2}": "price table",
+		"":                                              "currency is missing",
+		"currency: EUR\nmachines: {}":                   `line 2: unknown key "machines": want one of currency, machineTypes, nodeGroups, pods`,
+		"machineTypes: {a: 1}":                          "currency is missing",
+		"currency: EUR\nmachineTypes:\n  a: -1":         "line 3: machineTypes: a: -1 is not a price",
+		"currency: EUR\npods: {gpu: -2}":                "line 2: pods: gpu: -2 is not a price",
+		"currency: EUR\npods: {memory: 2}":              `line 2: pods: unknown key "memory": want one of cpu, gpu, memoryGiB`,
+		"currency: EUR\nmachineTypes: {a: cheap}":       `line 2: machineTypes: a: want a price, a number without currency such as 0.107; there is "cheap"`,
+		"currency: EUR\nmachineTypes: {a: \"1\"}":       "want a price",
+		"currency: EUR\nmachineTypes: {a: {b: 1}}":      "want a price, a number without currency such as 0.107; there are keys below it",
+		"currency: EUR\nmachineTypes: {a: .inf}":        "a: .inf is not a price",
+		"currency: EUR\nmachineTypes: {a: 1, a: 2}":     `line 2: machineTypes: "a" is given twice`,
+		"currency: EUR\nmachineTypes: [1]":              `line 2: machineTypes: want "name: value" lines; there is a list`,
+		"- 1":                                           "line 1: the file: want",
+		"currency: [EUR]":                               "currency: want a name",
+		"currency: EUR\n\tmachineTypes: {}":             "this is not YAML: ",
+		"currency: EUR\nmachineTypes:\n m: 1\n  n: 2\n": "this is not YAML: line",
 	} {
-		if _, err := ParsePrices([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := ParsePrices([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want an error with %q", text, err, want)
+			continue
 		}
+		for _, leak := range []string{"Go ", "struct", "unmarshal", "JSON", "float64", "yaml:"} {
+			if strings.Contains(err.Error(), leak) {
+				t.Errorf("%q: %v: want no words of the library", text, err)
+			}
+		}
+	}
+}
+
+// TestPriceTableHelp: the example in the help is a price file.
+func TestPriceTableHelp(t *testing.T) {
+	_, example, _ := strings.Cut(PriceTableHelp, "\n\n")
+	got, err := ParsePrices([]byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &PriceTable{
+		Currency: "EUR", MachineTypes: map[string]float64{"m5.large": 0.107}, NodeGroups: map[string]float64{"spot-a": 0.031},
+		Pods: PodPrices{CPU: 0.033, MemoryGiB: 0.0045, GPU: 0.7},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -87,11 +87,16 @@ func resolveWindow(db *history.DB, from, to *TimeFlag) (start, end time.Time, er
 	return start, end, nil
 }
 
-// writeWhole writes a file that appears complete or not at all.
+// writeWhole writes a file that appears complete or not at all. Its errors are about path: nobody asked for the
+// temporary file.
 func writeWhole(ctx context.Context, path string, write func(context.Context, io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("write %s: it is a directory: give the name of a file", path)
+	}
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: folder %s: %w: choose one that exists and can be written", path, dir, withoutPaths(err))
 	}
 	defer func() {
 		if err != nil {
@@ -99,12 +104,28 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 		}
 	}()
 	if err := write(ctx, f); err != nil {
-		return errors.Join(err, f.Close())
+		return errors.Join(fmt.Errorf("write %s: %w", path, withoutPaths(err)), f.Close())
 	}
 	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, withoutPaths(err))
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write %s: %w", path, withoutPaths(err))
+	}
+	return nil
+}
+
+// withoutPaths is what went wrong with a file, without its name.
+func withoutPaths(err error) error {
+	var pathErr *os.PathError
+	var linkErr *os.LinkError
+	switch {
+	case errors.As(err, &pathErr):
+		return pathErr.Err
+	case errors.As(err, &linkErr):
+		return linkErr.Err
+	}
+	return err
 }
 
 // stamp prints an instant for people: UTC, to the millisecond where it has any.

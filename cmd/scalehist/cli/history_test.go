@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/scalehist/scalehist/cmd/scalehist/cli"
 )
 
@@ -77,5 +79,91 @@ func TestImportInspectExport(t *testing.T) {
 	}
 	if code, _, errs = scalehist(t, "", "export", db, "--from", "+8s", "--to", "+2s"); code != cli.ExitFailed || !strings.Contains(errs, "is before --from") {
 		t.Errorf("export of a reversed window: %d\n%s", code, errs)
+	}
+}
+
+// TestErrorsNameWhatWasAsked: an output that cannot be written is named as it was given, not as a temporary file.
+func TestErrorsNameWhatWasAsked(t *testing.T) {
+	dir := t.TempDir()
+	log, db, folder := filepath.Join(dir, "x.jsonl"), filepath.Join(dir, "x.db"), filepath.Join(dir, "folder")
+	if err := os.WriteFile(log, []byte(historyLog), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := scalehist(t, "", "import", log, "-o", db); code != cli.ExitOK || strings.Contains(errs, "importing") {
+		t.Fatalf("import: %d\n%s", code, errs)
+	}
+	if code, _, errs := scalehist(t, "", "export", db, "-o", filepath.Join(dir, "y.jsonl")); code != cli.ExitOK || errs != "" {
+		t.Errorf("export: %d, printed %q", code, errs)
+	}
+	missing := filepath.Join(dir, "nope", "x")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"export", db, "-o", folder}, "write " + folder + ": it is a directory"},
+		{[]string{"export", db, "-o", missing}, "write " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
+		{[]string{"import", log, "-o", ""}, "import: no file to make: give -o FILE.db"},
+		{[]string{"import", log, "-o", folder}, "import to " + folder + ": it is a directory"},
+		{[]string{"import", log, "-o", folder, "--force"}, "import to " + folder + ": it is a directory"},
+		{[]string{"import", log, "-o", missing}, "import to " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
+	} {
+		code, _, errs := scalehist(t, "", c.args...)
+		if code != cli.ExitFailed || !strings.Contains(errs, c.want) || strings.Contains(errs, "/.") {
+			t.Errorf("%v: exit %d, %q; want %q", c.args, code, errs, c.want)
+		}
+	}
+}
+
+// TestImportRefusesSlips: what would silently make another history than was meant.
+func TestImportRefusesSlips(t *testing.T) {
+	group := func(spec string) string {
+		return `{"at":"2026-01-01T00:00:00Z","op":"add","object":{"apiVersion":"scalehist.io/v1alpha1","kind":"NodeGroup","metadata":{"name":"g"},"spec":{` + spec + `}}}`
+	}
+	for _, c := range []struct{ log, want string }{
+		{group(`"minSzie":1,"maxSize":3`), `standard input:1: object (NodeGroup g): key "spec.minSzie" is not known`},
+		{group(`"minSize":5,"maxSize":3`), `standard input:1: object (NodeGroup g): key "spec.minSize": 5 is more than maxSize 3`},
+		{`{"at":"2026-01-01T00:00:00Z","op":"add","object":{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}}`, "standard input has no objects that a history is made of"},
+		{`{"at":"2026-01-01T00:00:00Z","op":"delete","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}}`, "standard input has no objects that a history is made of"},
+	} {
+		db := filepath.Join(t.TempDir(), "x.db")
+		code, _, errs := scalehist(t, c.log, "import", "-", "-o", db)
+		if code != cli.ExitFailed || !strings.Contains(errs, c.want) {
+			t.Errorf("exit %d, %q; want %q", code, errs, c.want)
+		}
+		if _, err := os.Stat(db); err == nil {
+			t.Errorf("%s: a history was made", c.want)
+		}
+	}
+}
+
+// TestInspectSizesFromEvents: without target sizes the groups are as the scale-ups below them say.
+func TestInspectSizesFromEvents(t *testing.T) {
+	const log = `{"at":"2026-01-01T00:00:00Z","op":"add","object":{"apiVersion":"scalehist.io/v1alpha1","kind":"NodeGroup","metadata":{"name":"p3"},"spec":{"maxSize":5,"targetSize":1}}}
+{"at":"2026-01-01T00:00:00Z","op":"add","object":{"apiVersion":"scalehist.io/v1alpha1","kind":"NodeGroup","metadata":{"name":"still"},"spec":{"maxSize":5,"targetSize":2}}}
+{"at":"2026-01-01T00:00:10Z","op":"add","object":{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"default","uid":"u1"},"involvedObject":{"kind":"Pod","namespace":"default","name":"web"},"reason":"TriggeredScaleUp","message":"pod triggered scale-up: [{p3 1->3 (max: 5)}]","firstTimestamp":"2026-01-01T00:00:10Z","count":1}}
+`
+	db := filepath.Join(t.TempDir(), "x.db")
+	if code, _, errs := scalehist(t, log, "import", "-", "-o", db); code != cli.ExitOK {
+		t.Fatalf("import: %d\n%s", code, errs)
+	}
+	var got struct {
+		NodeGroups []struct {
+			Name                 string
+			Initial, Peak, Final int
+		} `json:"nodeGroups"`
+	}
+	_, out, _ := scalehist(t, "", "inspect", db, "-o", "json")
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		Name                 string
+		Initial, Peak, Final int
+	}{{"p3", 1, 3, 3}, {"still", 2, 2, 2}}
+	if diff := cmp.Diff(want, got.NodeGroups); diff != "" {
+		t.Errorf("node groups (-want +got):\n%s", diff)
 	}
 }

@@ -30,6 +30,9 @@ appears complete or not at all.`,
   scalehist export prod.db | scalehist import - -o copy.db`,
 		Args: exactArgs("LOG"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if to == "" {
+				return UsageErrorf(cmd, "import: no file to make: give -o FILE.db")
+			}
 			in, name := s.In, "standard input"
 			if args[0] != "-" {
 				f, err := os.Open(args[0])

@@ -126,6 +126,9 @@ func inspect(ctx context.Context, db *history.DB) (*inspection, error) {
 		return nil, err
 	}
 	v.Steps, v.StepsFrom = append(v.Steps, steps...), from
+	if from == history.StepsFromEvents {
+		v.followEvents()
+	}
 	v.warn()
 	return v, nil
 }
@@ -164,6 +167,24 @@ func (v *inspection) groups(ctx context.Context, db *history.DB) error {
 	return nil
 }
 
+// followEvents gives the groups the sizes that the events tell. It is for histories in which no target size was ever
+// seen to change: what they say of a group then is what some source took it for.
+func (v *inspection) followEvents() {
+	seen := map[string]bool{}
+	for _, step := range v.Steps {
+		i := slices.IndexFunc(v.NodeGroups, func(g inspectedGroup) bool { return g.Name == step.NodeGroup })
+		if i < 0 {
+			continue
+		}
+		g := &v.NodeGroups[i]
+		if !seen[g.Name] {
+			seen[g.Name] = true
+			g.Initial, g.Peak = step.From, step.From
+		}
+		g.Peak, g.Final = max(g.Peak, step.From, step.To), step.To
+	}
+}
+
 // warn says what a replay of this history will miss.
 func (v *inspection) warn() {
 	if len(v.NodeGroups) == 0 {
@@ -177,7 +198,7 @@ func (v *inspection) warn() {
 	if len(v.Settings.Flags) == 0 {
 		v.Warnings = append(v.Warnings, "no cluster-autoscaler settings were recorded: a replay uses upstream's defaults")
 	}
-	for _, g := range v.Gaps {
+	for _, g := range toldGaps(v.Gaps) {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("nothing is known of %s from %s to %s: %s", kindsText(g.Kinds), stamp(g.From), stamp(g.To), g.Why))
 	}
 	for _, r := range v.Recordings {

@@ -7,7 +7,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// plainProgressEvery is how often progress is a line where there is no terminal: seldom enough for a CI log.
+// plainProgressEvery is how often progress is a line where there is no terminal: seldom enough for a CI log. Work that
+// takes less says nothing.
 const plainProgressEvery = 10 * time.Second
 
 // Progress shows how far a command is, on standard error: a bar on a terminal, else a plain line now and then. It is
@@ -18,12 +19,13 @@ type Progress struct {
 	total int64
 	done  int64
 	bar   *progressbar.ProgressBar
-	last  time.Time
+	now   func() time.Time
+	last  time.Time // of the last plain line, or the start
 }
 
 // NewProgress starts the progress of what ("recording"). total is the number of steps, -1 if unknown.
 func (s IO) NewProgress(what string, total int64) *Progress {
-	p := &Progress{io: s, what: what, total: total}
+	p := &Progress{io: s, what: what, total: total, now: time.Now, last: time.Now()}
 	if !isTerminal(s.Err) {
 		return p
 	}
@@ -55,7 +57,7 @@ func (p *Progress) Set(done int64, what string) {
 		_ = p.bar.Set64(done) // a bar that cannot be drawn must not fail the command
 		return
 	}
-	if now := time.Now(); now.Sub(p.last) >= plainProgressEvery {
+	if now := p.now(); now.Sub(p.last) >= plainProgressEvery {
 		p.last = now
 		p.line()
 	}
@@ -64,13 +66,18 @@ func (p *Progress) Set(done int64, what string) {
 // Add says that n more steps are behind.
 func (p *Progress) Add(n int64) { p.Set(p.done+n, "") }
 
+// Clear takes the bar off its line, so that another line can be printed; the next Set draws it again.
+func (p *Progress) Clear() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
 // Done ends the progress; the bar goes, so that only results stay.
 func (p *Progress) Done() {
 	if p.bar != nil {
 		_ = p.bar.Finish()
-		return
 	}
-	p.line()
 }
 
 func (p *Progress) line() {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +35,9 @@ volumes, node groups, the cluster-autoscaler's settings, and events about schedu
 
 Nothing is installed in the cluster; the account of the kubeconfig must be allowed to list and watch. A kind that it may
 not watch is noted in the file as a gap of that kind. Environment values, arguments, probes, Secrets and other ConfigMaps
-are never written. A file that exists is continued, and the time in between noted as a gap.
+are never written. A file that exists is continued, and the time in between noted as a gap; it must be a recording of the
+same cluster, which is told by the UID of its namespace kube-system, not by its address. A lost connection is tried again
+until it works; when kinds were not watched for two seconds or more, that is a gap too.
 
 Node groups come from --node-groups:
   auto        the annotation scalehist.io/node-group, else the label of a known provider (GKE, EKS, AKS, Gardener, kOps, ...)
@@ -113,7 +114,7 @@ func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan err
 	var limit <-chan time.Time
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	last, trouble := int64(0), ""
+	last, outage := int64(0), outage{}
 	for {
 		select {
 		case err := <-started:
@@ -127,12 +128,17 @@ func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan err
 			}
 			st := r.Stats()
 			fmt.Fprintf(s.Err, "recording %d objects into %s, node groups from %s; Ctrl-C stops\n", st.Objects, f.output, st.NodeGroups)
+			for _, line := range recorder.RefusedText(r.Refused()) {
+				fmt.Fprintf(s.Err, "warning: %s\n", line)
+			}
 			progress = s.NewProgress("recording", -1)
 			last = st.Changes
 		case <-tick.C:
-			if now := r.Stats().Trouble; now != trouble {
-				trouble = now
-				fmt.Fprintf(s.Err, "\n%s\n", cmp.Or(now, "all kinds are watched again"))
+			if line := outage.next(r.Stats().Trouble, time.Now()); line != "" {
+				if progress != nil {
+					progress.Clear()
+				}
+				fmt.Fprintln(s.Err, line)
 			}
 			if progress != nil {
 				st := r.Stats()

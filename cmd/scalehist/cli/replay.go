@@ -106,13 +106,16 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	progress := s.NewProgress("replaying", 1000)
+	progress, started := s.NewProgress("replaying", 1000), false
 	opts = append(opts, harness.WithProgress(func(p harness.Progress) {
+		started = true
 		part := int64(1000 * p.Now.Sub(p.Start) / max(1, p.End.Sub(p.Start)))
 		progress.Set(min(part, 1000), fmt.Sprintf("+%s, %d nodes, %d pending", p.Now.Sub(p.Start).Round(time.Second), p.Nodes, p.Pending))
 	}))
 	r, err := f.play(ctx, path, opts)
-	progress.Done()
+	if started {
+		progress.Done()
+	}
 	if err != nil {
 		return err
 	}
@@ -160,6 +163,12 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	if err != nil {
 		return nil, UsageErrorf(cmd, "--autoscaler: %v", err)
 	}
+	if err := engines.CheckFlags(f.autoscaler, f.flags); err != nil {
+		return nil, UsageErrorf(cmd, "--autoscaler-flag: %v", err)
+	}
+	if cmd.Flags().Changed("for") && f.duration == 0 {
+		return nil, UsageErrorf(cmd, "--for 0s: nothing would be played")
+	}
 	switch scalehist.Playback(f.playback) {
 	case scalehist.PlaybackContinuous:
 	case scalehist.PlaybackPerEvent:
@@ -179,7 +188,7 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	opts := []harness.Option{
 		harness.WithAutoscaler(engine), harness.WithFlags(f.flags...), harness.WithScoring(scoring),
 		harness.WithRecordedFaults(f.faults), harness.WithDefaultProvisionDelay(f.delay),
-		harness.WithControlPlane("envtest", func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
+		harness.WithControlPlane("envtest", func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error) {
 			return kvcl.Start(ctx, kvcl.Options{
 				Now: now, Scoring: scoring, LogDir: f.logs, Assets: assets.Options{Progress: s.Err},
 			})

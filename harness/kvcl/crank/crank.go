@@ -136,14 +136,17 @@ func (c *Crank) Close() {
 func (c *Crank) SetNow(now time.Time) { c.clock.SetTime(now) }
 
 // Set adds obj, or replaces the object of its name, and lets the scheduler see it. A pod that has ended is no longer
-// the scheduler's concern and counts as removed. Objects of kinds the scheduler does not look at are ignored.
+// the scheduler's concern and counts as removed; one of another scheduler counts as one of ours. Objects of kinds the scheduler does not look at are ignored.
 func (c *Crank) Set(obj scalehist.Object) error {
 	i := c.informers[typeName(obj)]
 	if i == nil {
 		return nil
 	}
-	if p, ok := obj.(*corev1.Pod); ok && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed) {
-		return i.remove(obj)
+	if p, ok := obj.(*corev1.Pod); ok {
+		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			return i.remove(obj)
+		}
+		obj = adopted(p)
 	}
 	if old, ok := i.current(obj).(scalehist.Object); ok && old.GetUID() != obj.GetUID() {
 		if err := i.remove(old); err != nil {
@@ -151,6 +154,17 @@ func (c *Crank) Set(obj scalehist.Object) error {
 		}
 	}
 	return i.set(obj)
+}
+
+// adopted is the pod as one of the scheduler's own. Pods that name another scheduler are scheduled by the one there is:
+// left alone they would stay pending, with nobody saying why.
+func adopted(p *corev1.Pod) *corev1.Pod {
+	if p.Spec.SchedulerName == corev1.DefaultSchedulerName {
+		return p
+	}
+	c := *p
+	c.Spec.SchedulerName = corev1.DefaultSchedulerName
+	return &c
 }
 
 // Remove takes an object away from the scheduler.
@@ -177,7 +191,7 @@ func (c *Crank) Settle(ctx context.Context) (Result, error) {
 				return Result{}, err
 			}
 		}
-		queued := len(c.sched.SchedulingQueue.PodsInActiveQ()) + len(c.sched.SchedulingQueue.PodsInBackoffQ())
+		queued := c.queued()
 		if queued == 0 {
 			return c.takeResult(), nil
 		}
@@ -187,12 +201,30 @@ func (c *Crank) Settle(ctx context.Context) (Result, error) {
 	}
 }
 
+// checkShare: counting lists the whole queue, so a long one is counted again only after a sixteenth of it was popped.
+// Nothing but a few strays leaves a queue without being popped.
+const checkShare = 16
+
+func (c *Crank) queued() int {
+	return len(c.sched.SchedulingQueue.PodsInActiveQ()) + len(c.sched.SchedulingQueue.PodsInBackoffQ())
+}
+
 // round schedules the pods that are queued now, fewer when one of them preempted others.
 func (c *Crank) round(ctx context.Context, queued int) error {
 	c.preempted = false
+	unchecked := 0
 	for range queued {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if unchecked == 0 {
+			n := c.queued()
+			if n == 0 {
+				return nil // popping would wait for ever
+			}
+			unchecked = n / checkShare
+		} else {
+			unchecked--
 		}
 		c.open = false
 		c.sched.ScheduleOne(ctx)

@@ -42,8 +42,9 @@ func (c *Cluster) reconcileBudgets(now time.Time) []scalehist.Change {
 	}
 	c.budgetsDirty = false
 	var out []scalehist.Change
+	counts := c.countMatches()
 	for i, b := range c.budgets {
-		status := c.budgetStatus(b)
+		status := c.budgetStatus(b, counts[i])
 		if equality.Semantic.DeepEqual(b.Status, status) {
 			continue
 		}
@@ -55,12 +56,8 @@ func (c *Cluster) reconcileBudgets(now time.Time) []scalehist.Change {
 	return out
 }
 
-func (c *Cluster) budgetStatus(b *policyv1.PodDisruptionBudget) policyv1.PodDisruptionBudgetStatus {
-	var expected, healthy int
-	// An invalid selector matches nothing; the API server has refused it before.
-	if sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil {
-		expected, healthy = c.matching(b.Namespace, sel)
-	}
+func (c *Cluster) budgetStatus(b *policyv1.PodDisruptionBudget, n matches) policyv1.PodDisruptionBudgetStatus {
+	expected, healthy := n.expected, n.healthy
 	desired := 0
 	switch {
 	case b.Spec.MaxUnavailable != nil:
@@ -82,15 +79,38 @@ func (c *Cluster) budgetStatus(b *policyv1.PodDisruptionBudget) policyv1.PodDisr
 	}
 }
 
-func (c *Cluster) matching(namespace string, sel labels.Selector) (expected, healthy int) {
+// matches counts the pods of a budget, and the Running ones among them.
+type matches struct{ expected, healthy int }
+
+// countMatches goes over the pods once, and looks at each only for the budgets of its namespace.
+func (c *Cluster) countMatches() []matches {
+	out := make([]matches, len(c.budgets))
+	if len(c.budgets) == 0 {
+		return out
+	}
+	selectors := make([]labels.Selector, len(c.budgets))
+	inNamespace := map[string][]int{}
+	for i, b := range c.budgets {
+		sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil {
+			continue // matches nothing; the API server has refused it before
+		}
+		selectors[i] = sel
+		inNamespace[b.Namespace] = append(inNamespace[b.Namespace], i)
+	}
 	for _, p := range c.pods {
-		if p.object.Namespace != namespace || p.done || !sel.Matches(labels.Set(p.object.Labels)) {
+		if p.done {
 			continue
 		}
-		expected++
-		if p.object.Status.Phase == corev1.PodRunning {
-			healthy++
+		for _, i := range inNamespace[p.object.Namespace] {
+			if !selectors[i].Matches(labels.Set(p.object.Labels)) {
+				continue
+			}
+			out[i].expected++
+			if p.object.Status.Phase == corev1.PodRunning {
+				out[i].healthy++
+			}
 		}
 	}
-	return expected, healthy
+	return out
 }

@@ -39,7 +39,9 @@ func (n *notebook) Apply(_ context.Context, changes []scalehist.Change) error {
 	return nil
 }
 
-func (n *notebook) Settle(context.Context, time.Time) (kvcl.Settled, error) { return kvcl.Settled{}, nil }
+func (n *notebook) Settle(context.Context, time.Time) (kvcl.Settled, error) {
+	return kvcl.Settled{}, nil
+}
 func (n *notebook) Cluster() *scalehist.Objects                             { return &scalehist.Objects{} }
 func (n *notebook) Evict(context.Context, string, string) error             { return nil }
 func (n *notebook) SetTaints(context.Context, string, []corev1.Taint) error { return nil }
@@ -51,7 +53,7 @@ func TestBudgetStatus(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plane := &notebook{budgets: map[string]*policyv1.PodDisruptionBudget{}}
 		now := virtualTime
-		c := virtual.New(plane, now)
+		c := virtual.New(plane)
 		do := func(op scalehist.Op, o scalehist.Object) {
 			if err := c.Apply(t.Context(), []scalehist.Change{{At: now, Op: op, Object: o}}); err != nil {
 				t.Fatal(err)

@@ -57,17 +57,29 @@ func (c *Cluster) admitClaim(ch scalehist.Change, claim *corev1.PersistentVolume
 	}
 }
 
+// defaultClass is the newest of the default storage classes, as upstream's admission picks it; of two made at once the
+// first by name.
+func (c *Cluster) defaultClass() *storagev1.StorageClass {
+	var best *storagev1.StorageClass
+	for _, s := range c.classes {
+		if s.Annotations[defaultStorageClass] != "true" {
+			continue
+		}
+		if best == nil || best.CreationTimestamp.Before(&s.CreationTimestamp) ||
+			best.CreationTimestamp.Equal(&s.CreationTimestamp) && s.Name < best.Name {
+			best = s
+		}
+	}
+	return best
+}
+
 // immediate says whether the claim's storage class, or the default one, provisions at once.
 func (c *Cluster) immediate(claim *corev1.PersistentVolumeClaim) bool {
 	var class *storagev1.StorageClass
 	if name := claim.Spec.StorageClassName; name != nil {
 		class = c.classes[*name]
 	} else {
-		for _, s := range c.classes {
-			if s.Annotations[defaultStorageClass] == "true" {
-				class = s
-			}
-		}
+		class = c.defaultClass()
 	}
 	return class != nil && (class.VolumeBindingMode == nil || *class.VolumeBindingMode == storagev1.VolumeBindingImmediate)
 }

@@ -23,11 +23,14 @@ import (
 // deleted.
 const RunForAnnotation = "scalehist.io/run-for"
 
+// WhenDoneAnnotation ("true") on a deleted pod says that the deletion tidied up a pod that had finished: here it
+// waits until the pod has run its time, however late that began.
+const WhenDoneAnnotation = "scalehist.io/when-done"
+
 // Cluster is a control plane with the virtual parts at work. Like the plane it is owned by one replay loop.
 // It implements scalehist.Cluster for autoscalers.
 type Cluster struct {
 	plane kvcl.ControlPlane
-	now   time.Time
 
 	pods map[types.NamespacedName]*pod
 	// births numbers the pods that ever were under a name, to give a pod that comes back a UID of its own.
@@ -43,6 +46,8 @@ type Cluster struct {
 	generations map[types.NamespacedName]int64
 	// classes are the storage classes by name.
 	classes map[string]*storagev1.StorageClass
+	// whenDone are the finite pods that go as soon as they have run their time.
+	whenDone map[types.NamespacedName]bool
 	// daemonsDirty names the nodes whose DaemonSet pods must be looked at before the next settle, in order.
 	daemonsDirty []string
 	budgetsDirty bool
@@ -60,11 +65,10 @@ type pod struct {
 
 var _ scalehist.Cluster = (*Cluster)(nil)
 
-// New puts the virtual parts to work on an empty control plane at virtual time now.
-func New(plane kvcl.ControlPlane, now time.Time) *Cluster {
+// New puts the virtual parts to work on an empty control plane.
+func New(plane kvcl.ControlPlane) *Cluster {
 	return &Cluster{
 		plane:  plane,
-		now:    now,
 		pods:   map[types.NamespacedName]*pod{},
 		births: map[types.NamespacedName]int{},
 		nodes:  map[string]*corev1.Node{},
@@ -72,6 +76,7 @@ func New(plane kvcl.ControlPlane, now time.Time) *Cluster {
 
 		generations: map[types.NamespacedName]int64{},
 		classes:     map[string]*storagev1.StorageClass{},
+		whenDone:    map[types.NamespacedName]bool{},
 	}
 }
 
@@ -161,13 +166,18 @@ func (c *Cluster) admitPod(ch scalehist.Change, p *corev1.Pod) ([]scalehist.Chan
 		if p.Spec.NodeName != "" && c.nodes[p.Spec.NodeName] == nil {
 			return nil, fmt.Errorf("pod %s stands on node %q, which is not in the cluster", key, p.Spec.NodeName)
 		}
-		return []scalehist.Change{{At: ch.At, Op: scalehist.OpAdd, Object: c.born(key, p)}}, nil
+		return []scalehist.Change{{At: ch.At, Op: scalehist.OpAdd, Object: c.born(key, p, ch.At)}}, nil
 	case scalehist.OpDelete:
+		if p.Annotations[WhenDoneAnnotation] == "true" && (known != nil && !known.done || c.returns(key)) {
+			c.whenDone[key] = true
+			return nil, nil
+		}
 		c.evicted = slices.DeleteFunc(c.evicted, func(e *corev1.Pod) bool { return e.Namespace == p.Namespace && e.Name == p.Name })
 		if known == nil {
 			return nil, nil
 		}
 		delete(c.pods, key)
+		delete(c.whenDone, key)
 		return []scalehist.Change{{At: ch.At, Op: scalehist.OpDelete, Object: known.object}}, nil
 	default:
 		if known == nil {
@@ -205,7 +215,7 @@ func (c *Cluster) updatePod(ch scalehist.Change, known *pod, want *corev1.Pod) [
 	old := known.object
 	key := types.NamespacedName{Namespace: next.Namespace, Name: next.Name}
 	finish, done := known.finishAt, known.done
-	born := c.born(key, next)
+	born := c.born(key, next, ch.At)
 	c.pods[key].finishAt, c.pods[key].done = finish, done
 	return []scalehist.Change{
 		{At: ch.At, Op: scalehist.OpDelete, Object: old},
@@ -222,7 +232,7 @@ func copyResources(to, from []corev1.Container) {
 }
 
 // born registers a pod under its name and gives it the UID of its incarnation.
-func (c *Cluster) born(key types.NamespacedName, p *corev1.Pod) *corev1.Pod {
+func (c *Cluster) born(key types.NamespacedName, p *corev1.Pod, at time.Time) *corev1.Pod {
 	p = p.DeepCopy()
 	c.births[key]++
 	if n := c.births[key]; n > 1 || p.UID == "" {
@@ -231,9 +241,9 @@ func (c *Cluster) born(key types.NamespacedName, p *corev1.Pod) *corev1.Pod {
 	entry := &pod{object: p}
 	if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 		if p.Status.Phase != corev1.PodRunning {
-			p.Status = runningStatus(c.now)
+			p.Status = runningStatus(at)
 		}
-		entry.finishAt = finishTime(p, c.now)
+		entry.finishAt = finishTime(p, at)
 	}
 	c.pods[key] = entry
 	return p
@@ -313,6 +323,11 @@ func (c *Cluster) Next() (time.Time, bool) {
 		}
 	}
 	return next, !next.IsZero()
+}
+
+// returns says whether a pod of that name is about to come back.
+func (c *Cluster) returns(key types.NamespacedName) bool {
+	return slices.ContainsFunc(c.evicted, func(e *corev1.Pod) bool { return e.Namespace == key.Namespace && e.Name == key.Name })
 }
 
 // comesBack says whether somebody recreates the pod when it is evicted: its controller, but neither a DaemonSet

@@ -93,7 +93,7 @@ func (c *Cluster) daemonPod(ds *appsv1.DaemonSet, node string, now time.Time) *c
 	p.Namespace = ds.Namespace
 	p.CreationTimestamp = metav1.NewTime(now)
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
-	return c.born(types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p)
+	return c.born(types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p, now)
 }
 
 // daemonNode is the node a DaemonSet pod is on or meant for: until it is bound, the name stands in the node affinity

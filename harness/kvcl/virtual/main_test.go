@@ -53,7 +53,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	virtualTime = virtualTime.Add(time.Hour)
-	w := &world{Cluster: virtual.New(shared, virtualTime), t: t, start: virtualTime}
+	w := &world{Cluster: virtual.New(shared), t: t, start: virtualTime}
 	t.Cleanup(func() {
 		o := shared.Cluster()
 		var all []scalehist.Change
@@ -87,9 +87,15 @@ func (w *world) apply(op scalehist.Op, objects ...scalehist.Object) {
 	}
 }
 
-func (w *world) add(objects ...scalehist.Object)    { w.t.Helper(); w.apply(scalehist.OpAdd, objects...) }
-func (w *world) update(objects ...scalehist.Object) { w.t.Helper(); w.apply(scalehist.OpUpdate, objects...) }
-func (w *world) remove(objects ...scalehist.Object) { w.t.Helper(); w.apply(scalehist.OpDelete, objects...) }
+func (w *world) add(objects ...scalehist.Object) { w.t.Helper(); w.apply(scalehist.OpAdd, objects...) }
+func (w *world) update(objects ...scalehist.Object) {
+	w.t.Helper()
+	w.apply(scalehist.OpUpdate, objects...)
+}
+func (w *world) remove(objects ...scalehist.Object) {
+	w.t.Helper()
+	w.apply(scalehist.OpDelete, objects...)
+}
 
 // settle moves to an offset from the test's start.
 func (w *world) settle(at time.Duration) virtual.Step {

@@ -25,21 +25,45 @@ type Step struct {
 	Returned []types.NamespacedName
 	// Finished pods ran their time.
 	Finished []types.NamespacedName
+	// Events are all of the above but Unschedulable in one list, in the order they happened: a pod may be bound,
+	// preempted, back, and bound again within one step.
+	Events []Event
+}
+
+// EventKind says what happened to a pod.
+type EventKind string
+
+// The kinds of events.
+const (
+	PodFinished EventKind = "finished"
+	PodReturned EventKind = "returned"
+	PodBound    EventKind = "bound"
+	PodVictim   EventKind = "preempted"
+)
+
+// Event is something that happened to a pod within a step. Node is set for PodBound and PodVictim.
+type Event struct {
+	Kind EventKind
+	Pod  types.NamespacedName
+	Node string
 }
 
 // Settle moves the cluster to virtual time now and returns when nothing is left to happen at that instant: the
 // scheduler is quiescent, bound pods run, pods whose time is up have finished, evicted pods are back.
 func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
-	c.now = now
 	var step Step
 	for {
 		finished := c.finish(now)
 		for _, f := range finished {
-			step.Finished = append(step.Finished, types.NamespacedName{Namespace: f.Object.GetNamespace(), Name: f.Object.GetName()})
+			key := types.NamespacedName{Namespace: f.Object.GetNamespace(), Name: f.Object.GetName()}
+			step.Finished = append(step.Finished, key)
+			step.Events = append(step.Events, Event{Kind: PodFinished, Pod: key})
 		}
 		back := c.comeBack(now)
 		for _, b := range back {
-			step.Returned = append(step.Returned, types.NamespacedName{Namespace: b.Object.GetNamespace(), Name: b.Object.GetName()})
+			key := types.NamespacedName{Namespace: b.Object.GetNamespace(), Name: b.Object.GetName()}
+			step.Returned = append(step.Returned, key)
+			step.Events = append(step.Events, Event{Kind: PodReturned, Pod: key})
 		}
 		writes := slices.Concat(finished, back, c.reconcileDaemons(now), c.reconcileBudgets(now))
 		if len(writes) > 0 {
@@ -69,6 +93,13 @@ func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
 func (s *Step) merge(o kvcl.Settled) {
 	s.Bindings = append(s.Bindings, o.Bindings...)
 	s.Victims = append(s.Victims, o.Victims...)
+	for _, b := range o.Bindings {
+		s.Events = append(s.Events, Event{Kind: PodBound, Pod: b.Pod, Node: b.Node})
+	}
+	// A victim comes back at the earliest in the next round, so its binding, if it is of this one, came before.
+	for _, v := range o.Victims {
+		s.Events = append(s.Events, Event{Kind: PodVictim, Pod: v.Pod, Node: v.Node})
+	}
 	gone := map[types.NamespacedName]bool{}
 	for _, b := range o.Bindings {
 		gone[b.Pod] = true
@@ -140,7 +171,7 @@ func (c *Cluster) comeBack(now time.Time) []scalehist.Change {
 			delete(p.Labels, l) // the API server's copies of the old node's
 		}
 		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-		out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.born(key, p)})
+		out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.born(key, p, now)})
 	}
 	c.evicted = nil
 	return out
@@ -154,6 +185,13 @@ func (c *Cluster) finish(now time.Time) []scalehist.Change {
 			continue
 		}
 		p.done = true
+		key := types.NamespacedName{Namespace: p.object.Namespace, Name: p.object.Name}
+		if c.whenDone[key] {
+			delete(c.whenDone, key)
+			delete(c.pods, key)
+			out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: p.object})
+			continue
+		}
 		next := p.object.DeepCopy()
 		next.Status.Phase = corev1.PodSucceeded
 		next.Status.Conditions = []corev1.PodCondition{

@@ -84,6 +84,8 @@ func TestTypedDecode(t *testing.T) {
 	}
 }
 
+const group = `{"apiVersion":"scalehist.io/v1alpha1","kind":"NodeGroup","metadata":{"name":"g"},"spec":{%s}}`
+
 func TestErrorsNameLineAndKey(t *testing.T) {
 	ok := line("2026-01-01T00:00:00Z", fmt.Sprintf(namespace, "n")) + "\n"
 	for _, c := range []struct{ name, line, want string }{
@@ -98,6 +100,16 @@ func TestErrorsNameLineAndKey(t *testing.T) {
 		{"no object", `{"at":"2026-01-01T00:00:00Z","op":"add"}`, `key "object" is missing`},
 		{"no kind", line("2026-01-01T00:00:00Z", `{"metadata":{}}`), `apiVersion and kind must be given`},
 		{"no name", line("2026-01-01T00:00:00Z", `{"apiVersion":"v1","kind":"Pod"}`), `metadata.name is missing`},
+		{"array", `[` + ok[:len(ok)-1] + `]`, `x.jsonl:2: a JSON array: an object log has one JSON object in each line`},
+		{"array over lines", `[`, `x.jsonl:2: a JSON array`},
+		{"string", `"x"`, `x.jsonl:2: string where an object is due`},
+		{"string for an object", `{"at":"2026-01-01T00:00:00Z","op":"add","object":"x"}`, `object: string where an object is due`},
+		{"group key", line("2026-01-01T00:00:00Z", fmt.Sprintf(group, `"minSzie":1,"maxSize":3`)),
+			`object (NodeGroup g): key "spec.minSzie" is not known: choose from minSize, maxSize, targetSize, zone, machineType, template`},
+		{"group key by case", line("2026-01-01T00:00:00Z", fmt.Sprintf(group, `"minsize":1`)), `key "spec.minsize" is not known`},
+		{"group template key", line("2026-01-01T00:00:00Z", fmt.Sprintf(group, `"template":{"labels":{}}`)), `key "spec.template.labels" is not known`},
+		{"group bounds", line("2026-01-01T00:00:00Z", fmt.Sprintf(group, `"minSize":5,"maxSize":3`)), `key "spec.minSize": 5 is more than maxSize 3`},
+		{"group below zero", line("2026-01-01T00:00:00Z", fmt.Sprintf(group, `"targetSize":-1`)), `key "spec.targetSize": -1 is negative`},
 		{"two values", ok[:len(ok)-1] + `{}`, `more than one JSON value`},
 		{"wrong type", line("2026-01-01T00:00:00Z", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":["x"]}}`), `object (Pod): key "spec.nodeName": array where string is due`},
 		{"bad quantity", line("2026-01-01T00:00:00Z", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"a"},{"name":"c","resources":{"requests":{"cpu":"much"}}}]}}`),

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
 // Line is one line of a log.
@@ -187,6 +188,9 @@ type identity struct {
 }
 
 func (r *Reader) parse(text []byte) (Line, error) {
+	if text = bytes.TrimSpace(text); text[0] == '[' {
+		return Line{}, r.errorf(r.number, "a JSON array: an object log has one JSON object in each line (jq -c '.[]' makes lines of an array)")
+	}
 	var e entry
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -274,6 +278,11 @@ func (r *Reader) object(raw json.RawMessage) (scalehist.Object, error) {
 	if o.GetName() == "" {
 		return nil, r.errorf(r.number, "object (%s): metadata.name is missing", id.Kind)
 	}
+	if g, isGroup := o.(*v1alpha1.NodeGroup); isGroup {
+		if problem := groupProblem(raw, g); problem != "" {
+			return nil, r.errorf(r.number, "object (%s %s): %s", id.Kind, g.Name, problem)
+		}
+	}
 	return o, nil
 }
 
@@ -295,6 +304,8 @@ func jsonProblem(err error) string {
 	var syntax *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
 	switch {
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return fmt.Sprintf("%s where an object is due", wrong.Value)
 	case errors.As(err, &wrong):
 		return fmt.Sprintf("key %q: %s where %s is due", wrong.Field, wrong.Value, wrong.Type)
 	case errors.As(err, &syntax):

@@ -2,6 +2,7 @@ package home
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,9 +26,16 @@ type Home struct {
 }
 
 // New reaps what dead owners left and makes a new directory, on a memory file system when there is room.
-func New(ctx context.Context) (*Home, error) {
+func New(ctx context.Context) (*Home, error) { return newIn(ctx, roots()) }
+
+func newIn(ctx context.Context, roots []string) (_ *Home, err error) {
 	var h *Home
-	for i, root := range roots() {
+	defer func() {
+		if err != nil && h != nil {
+			err = errors.Join(err, h.Remove())
+		}
+	}()
+	for i, root := range roots {
 		if err := os.MkdirAll(root, 0o700); err != nil {
 			return nil, fmt.Errorf("directory for virtual clusters: %w", err)
 		}

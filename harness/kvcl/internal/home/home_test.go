@@ -98,6 +98,21 @@ func TestReapsOnlyOrphans(t *testing.T) {
 	}
 }
 
+// TestNoDirectoryIsLeftByAFailure: the first root has a directory already when the second turns out to be unusable.
+func TestNoDirectoryIsLeftByAFailure(t *testing.T) {
+	first, second := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(second, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newIn(t.Context(), []string{first, second}); err == nil {
+		t.Fatal("a file served as a directory")
+	}
+	dirs, err := filepath.Glob(filepath.Join(first, "[0-9]*"))
+	if err != nil || len(dirs) != 0 {
+		t.Errorf("left %v, %v", dirs, err)
+	}
+}
+
 func TestAnotherProcessWithThePIDIsLeftAlone(t *testing.T) {
 	h := newHome(t)
 	self := shim.Process{PID: os.Getpid(), StartTime: shim.StartTime(os.Getpid())}

@@ -1,0 +1,105 @@
+package kvcl
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// fateTimeout is how long to wait to learn how a process ended that has; the kernel tells at once, or somebody else.
+const fateTimeout = time.Second
+
+// waitReady asks for a pod until the API server answers, or envtest gives up.
+func (p *processes) waitReady(ctx context.Context) error {
+	transport, err := rest.HTTPClientFor(p.config)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	late := time.NewTimer(bootTimeout)
+	defer late.Stop()
+	started := p.started
+	for {
+		ok, err := p.servesPods(ctx, transport)
+		if err != nil {
+			return err
+		}
+		if ok {
+			return nil
+		}
+		select {
+		case err := <-started:
+			// It is there for stop, too; looking at it again and again would be a busy wait.
+			p.started <- err
+			started = nil
+			if err != nil {
+				if died := p.died(); died != nil {
+					return died
+				}
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-late.C:
+			return fmt.Errorf("kube-apiserver does not serve pods after %s", bootTimeout)
+		case <-tick.C:
+			// envtest would try four more times, in silence.
+			if died := p.died(); died != nil {
+				return died
+			}
+		}
+	}
+}
+
+// servesPods asks the API server for a pod. An answer that does not come in time is no answer.
+func (p *processes) servesPods(ctx context.Context, c *http.Client) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.requestTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.config.Host+"/api/v1/pods?limit=1", nil)
+	if err != nil {
+		return false, err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return false, nil
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK, nil
+}
+
+// diedError is a process that ended before it was ready.
+type diedError struct{ name, fate string }
+
+func (e *diedError) Error() string {
+	if e.fate == "" {
+		return e.name + " ended before it was ready"
+	}
+	return fmt.Sprintf("%s ended before it was ready: it %s", e.name, e.fate)
+}
+
+// died looks for a process that has ended; nil if there is none. It watches over those it sees for the first time.
+func (p *processes) died() error {
+	for _, name := range childNames {
+		link := p.links[name]
+		pid := p.home.PID(link)
+		if p.pids[name] == 0 && pid != 0 {
+			p.pids[name], p.fates[name] = pid, watchFate(pid)
+		}
+	}
+	for _, name := range childNames {
+		if p.pids[name] == p.home.PID(p.links[name]) && !p.home.Died(p.links[name]) {
+			continue
+		}
+		err := &diedError{name: name}
+		select {
+		case err.fate = <-p.fates[name]:
+		case <-time.After(fateTimeout):
+		}
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	// identityKey is the meta key of the UID of the recorded cluster's namespace kube-system.
+	identityKey = "cluster_uid"
+	// importSource begins the meta value "source" of every history that was imported.
+	importSource = "import of "
+)
+
+// checkOrigin refuses to continue a history that is not the past of the cluster to record: the first lists of a
+// recording end every object that they do not show. Names and addresses of a cluster are not compared: they change,
+// and "127.0.0.1:6443" is many clusters.
+func checkOrigin(ctx context.Context, q queryer, path string, o Options) error {
+	meta, err := readMeta(ctx, q)
+	if err != nil {
+		return readError(path, err)
+	}
+	if source := meta["source"]; strings.HasPrefix(source, importSource) {
+		return &ImportedError{Path: path, Source: source}
+	}
+	have := meta[identityKey]
+	if have == "" {
+		if have, err = recordedIdentity(ctx, q); err != nil {
+			return readError(path, err)
+		}
+	}
+	if have != "" && have != o.Identity {
+		return &OtherClusterError{Path: path, Cluster: meta["cluster"], Have: have, Want: o.Identity}
+	}
+	return nil
+}
+
+// VirtualIdentity is the identity of every cluster that lives in virtual time: its API server, and with it the UIDs, are
+// made anew for each recording.
+const VirtualIdentity = "virtual"
+
+// recordedIdentity looks for the namespace kube-system among the objects, for histories from before identityKey. A
+// made-up UID there is of virtual time.
+func recordedIdentity(ctx context.Context, q queryer) (string, error) {
+	var uid any
+	err := q.QueryRowContext(ctx, `SELECT uid FROM object WHERE kind <> 'Pod' AND kind = 'Namespace' AND name = 'kube-system' ORDER BY id DESC LIMIT 1`).Scan(&uid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("namespace kube-system: %w", err)
+	}
+	if id := uidFrom(uid); !synthetic(id) {
+		return string(id), nil
+	}
+	return VirtualIdentity, nil
+}

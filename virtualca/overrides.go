@@ -1,0 +1,198 @@
+package virtualca
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// CheckOverrides checks flags that a user gives on the command line in place of recorded ones. ParseSettings is lenient,
+// because a recorded deployment did start with its flags; what a user types is held to more: an unknown flag, a stray
+// word, a value of the wrong type, and a flag that has another way in are errors that say what to write instead.
+func CheckOverrides(flags []string) error {
+	scratch := DefaultSettings()
+	f := flagSet(&scratch)
+	known := knownFlags(f)
+	for i := 0; i < len(flags); i++ {
+		arg := flags[i]
+		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		name = strings.ReplaceAll(name, "_", "-")
+		if !strings.HasPrefix(arg, "-") || name == "" {
+			if _, ok := known[name]; ok {
+				return fmt.Errorf("autoscaler flag %q: a flag starts with dashes: write --%s", arg, arg)
+			}
+			return fmt.Errorf("autoscaler flag %q: this is not a flag: write --name=value", arg)
+		}
+		typ, ok := known[name]
+		if !ok {
+			return unknownFlag(name, known)
+		}
+		if name == "nodes" {
+			return errors.New("autoscaler flag --nodes: it has no effect on a replay; to change the bounds of a node group, give --node-group NAME=MIN:MAX")
+		}
+		switch {
+		case hasValue:
+		case typ == "bool":
+			value = "true"
+		case i+1 < len(flags) && !isFlag(flags[i+1]):
+			i++
+			value = flags[i]
+		default:
+			return fmt.Errorf("autoscaler flag --%s: the value is missing: write --%s=%s", name, name, placeholder(typ))
+		}
+		if err := checkValue(typ, value); err != nil {
+			return fmt.Errorf("autoscaler flag --%s=%s: %w", name, value, err)
+		}
+		if flag := f.Lookup(name); flag != nil {
+			if err := flag.Value.Set(value); err != nil {
+				return fmt.Errorf("autoscaler flag --%s=%s: %w", name, value, err)
+			}
+		}
+		if name == "max-nodes-total" && scratch.MaxNodesTotal < 0 {
+			return fmt.Errorf("autoscaler flag --%s=%s: want 0, for no limit, or more", name, value)
+		}
+	}
+	if err := scratch.check(); err != nil {
+		return fmt.Errorf("autoscaler flags: %w", err)
+	}
+	return nil
+}
+
+// isFlag says whether an argument that follows a flag is another one; a negative number is a value.
+func isFlag(arg string) bool {
+	if !strings.HasPrefix(arg, "-") {
+		return false
+	}
+	_, err := strconv.ParseFloat(arg, 64)
+	return err != nil
+}
+
+// knownFlags are all flags of upstream with their types in pflag's words; "" where any text will do.
+func knownFlags(f *pflag.FlagSet) map[string]string {
+	known := map[string]string{}
+	for _, m := range []map[string]bool{scaleDownFlags, notModelled, irrelevant} {
+		for name := range m {
+			known[name] = ""
+		}
+	}
+	for typ, names := range unmodelledTypes {
+		for name := range names {
+			known[name] = typ
+		}
+	}
+	f.VisitAll(func(flag *pflag.Flag) { known[flag.Name] = flag.Value.Type() })
+	return known
+}
+
+// unmodelledTypes are the types of upstream flags that are not modelled (cluster-autoscaler 1.36, config/flags): a typing
+// error in one should not look like a setting.
+var unmodelledTypes = map[string]map[string]bool{
+	"bool": set(`
+		scale-down-enabled scale-down-unready-enabled scale-down-delay-type-local skip-nodes-with-system-pods
+		skip-nodes-with-local-storage skip-nodes-with-custom-controller-pods ignore-daemonsets-utilization
+		ignore-mirror-pods-utilization daemonset-eviction-for-empty-nodes daemonset-eviction-for-occupied-nodes
+		cordon-node-before-terminating node-deletion-in-batch-enabled force-delete-failed-nodes async-node-groups
+		enable-provisioning-requests check-capacity-batch-processing enable-proactive-scaleup
+		enable-dynamic-resource-allocation enable-csi-node-aware-scheduling node-autoprovisioning-enabled
+		fastpath-binpacking-enabled scaleup-simulation-for-skipped-node-groups-enabled
+		capacity-buffer-controller-enabled capacity-buffer-pod-injection-enabled capacity-quotas-enabled
+		frequent-loops-enabled regional logtostderr alsologtostderr add-dir-header one-output skip-headers
+		skip-log-headers profiling leader-elect write-status-configmap emit-per-nodegroup-metrics
+		debugging-snapshot-enabled aws-use-static-instance-list bulk-mig-instances-listing-enabled
+		clusterapi-cloud-config-authoritative help version`),
+	"duration": set(`
+		scale-down-unneeded-time scale-down-unready-time scale-down-delay-after-add scale-down-delay-after-delete
+		scale-down-delay-after-failure scale-down-simulation-timeout max-pod-eviction-time max-bulk-soft-taint-time
+		blocking-system-pod-distruption-timeout unremovable-node-recheck-timeout node-delete-delay-after-taint
+		node-deletion-delay-timeout node-deletion-batcher-interval provisioning-request-initial-backoff-time
+		provisioning-request-max-backoff-time check-capacity-provisioning-request-batch-timebox max-binpacking-time
+		max-nodegroup-binpacking-duration log-flush-frequency leader-elect-lease-duration leader-elect-renew-deadline
+		leader-elect-retry-period max-inactivity max-failing-time max-startup-time
+		gce-mig-instances-min-refresh-wait-time`),
+	"int": set(`
+		scale-down-non-empty-candidates-count scale-down-candidates-pool-min-count max-scale-down-parallelism
+		max-drain-parallelism max-empty-bulk-delete max-graceful-termination-sec max-bulk-soft-taint-count
+		min-replica-count provisioning-request-max-backoff-cache-size
+		check-capacity-provisioning-request-max-batch-size pod-injection-limit max-autoprovisioned-node-group-count
+		v log-file-max-size kube-client-burst gce-concurrent-refreshes predicate-parallelism
+		cluster-snapshot-parallelism`),
+	"float64": set(`
+		scale-down-utilization-threshold scale-down-gpu-utilization-threshold scale-down-candidates-pool-ratio
+		kube-client-qps kube-client-qps-for-provisioning-requests`),
+}
+
+// checkValue checks a value of a simple type; other types check themselves.
+func checkValue(typ, value string) error {
+	var err error
+	switch typ {
+	case "bool":
+		if _, err = strconv.ParseBool(value); err != nil {
+			return errors.New("want true or false")
+		}
+	case "int":
+		if _, err = strconv.Atoi(value); err != nil {
+			return errors.New("want a whole number")
+		}
+	case "float64":
+		if _, err = strconv.ParseFloat(value, 64); err != nil {
+			return errors.New("want a number")
+		}
+	case "duration":
+		if _, err = time.ParseDuration(value); err != nil {
+			return errors.New("want a duration with its unit, such as 30s, 10m or 1h30m")
+		}
+	}
+	return nil
+}
+
+func placeholder(typ string) string {
+	switch typ {
+	case "duration":
+		return "10m"
+	case "int":
+		return "NUMBER"
+	case "float64":
+		return "0.5"
+	}
+	return "VALUE"
+}
+
+func unknownFlag(name string, known map[string]string) error {
+	best, least := "", max(2, len(name)/3)+1
+	for _, k := range slices.Sorted(maps.Keys(known)) {
+		if d := editDistance(name, k); d < least {
+			best, least = k, d
+		}
+	}
+	if best == "" {
+		return fmt.Errorf("autoscaler flag --%s: the cluster-autoscaler has no such flag", name)
+	}
+	return fmt.Errorf("autoscaler flag --%s: the cluster-autoscaler has no such flag: did you mean --%s?", name, best)
+}
+
+// editDistance is Levenshtein's: the fewest bytes to insert, drop or replace.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
