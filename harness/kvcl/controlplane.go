@@ -5,10 +5,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/crank"
 )
 
 // ControlPlane is a Kubernetes control plane in virtual time, without kubelets and controllers: it stores objects and
@@ -39,33 +39,14 @@ type ControlPlane interface {
 	Close() error
 }
 
-// Settled is what the scheduler did in one Settle, in the order it happened.
-type Settled struct {
-	Bindings []Binding
-	// Unschedulable lists the pods that were tried and found no node, once each with the last message, in queue order.
-	Unschedulable []Unschedulable
-	// Victims were preempted and are gone.
-	Victims []Victim
-}
-
-// Binding is a pod that got a node.
-type Binding struct {
-	Pod  types.NamespacedName
-	Node string
-}
-
-// Unschedulable is a pod no node can take now, with the scheduler's message
-// ("0/3 nodes are available: 3 Insufficient cpu.").
-type Unschedulable struct {
-	Pod     types.NamespacedName
-	Message string
-	// Nominated is the node preemption made room on, if any.
-	Nominated string
-}
-
-// Victim is a pod preempted in favour of another.
-type Victim struct {
-	Pod       types.NamespacedName
-	Node      string
-	Preemptor types.NamespacedName
-}
+// What the scheduler did in one Settle; the cranked scheduler's own types, so that every plane reports alike.
+type (
+	// Settled lists bindings, pods without a node, and victims, each in the order it happened.
+	Settled = crank.Result
+	// Binding is a pod that got a node.
+	Binding = crank.Binding
+	// Unschedulable is a pod no node can take now, with the scheduler's message.
+	Unschedulable = crank.Unschedulable
+	// Victim is a pod preempted in favour of another.
+	Victim = crank.Victim
+)

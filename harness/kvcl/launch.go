@@ -127,7 +127,7 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 	}()
 	if err := p.waitReady(ctx); err != nil {
 		h.Kill()
-		_ = <-p.started // waitReady has the error to tell
+		<-p.started //nolint:errcheck // waitReady has the error to tell
 		_ = p.stopEnv()
 		p.closeLogs()
 		if ctx.Err() != nil {
@@ -236,7 +236,7 @@ func (p *processes) ended() bool {
 // stop ends both processes and removes all their files. Nothing in them is worth a graceful end.
 func (p *processes) stop() error {
 	p.home.Kill()
-	_ = <-p.started // how the start went was told when it did
+	<-p.started //nolint:errcheck // how the start went was told when it did
 	p.home.Kill()
 	err := p.stopEnv()
 	if p.ended() {

@@ -44,14 +44,9 @@ func (e *EnvTest) Settle(ctx context.Context, now time.Time) (Settled, error) {
 	return e.settled(r), nil
 }
 
-func (e *EnvTest) settled(r crank.Result) Settled {
-	var s Settled
-	for _, b := range r.Bindings {
-		s.Bindings = append(s.Bindings, Binding(b))
-	}
-	for _, v := range r.Victims {
-		s.Victims = append(s.Victims, Victim(v))
-	}
+// settled keeps the scheduler's verdicts beside the pods, which is where Cluster shows them.
+func (e *EnvTest) settled(r Settled) Settled {
+	var left []Unschedulable
 	for _, u := range r.Unschedulable {
 		it := e.store.find(podKind, u.Pod.String())
 		if it == nil || it.obj == nil {
@@ -59,9 +54,10 @@ func (e *EnvTest) settled(r crank.Result) Settled {
 		}
 		it.setUnschedulable(u.Message, u.Nominated, e.now)
 		e.store.dirty[podKind.order] = true
-		s.Unschedulable = append(s.Unschedulable, Unschedulable(u))
+		left = append(left, u)
 	}
-	return s
+	r.Unschedulable = left
+	return r
 }
 
 // Observe returns when everything that others wrote through Client before the call is in Cluster and will be seen by

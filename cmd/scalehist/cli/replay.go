@@ -54,7 +54,9 @@ recorded state, feeds in what the workload did, in virtual time, and lets an aut
 decision with its reasons, and the verdict: whether each node group's net change is the recorded one.
 
 Recorded autoscaler settings apply as of their time; --autoscaler-flag overrides them. The exit code is 0 when the replay agrees
-with the recording (or nothing was recorded to agree with), 1 when it differs, 2 on an error.`,
+with the recording (or nothing was recorded to agree with), 1 when it differs, 2 on an error.
+
+` + cloudprovider.PriceTableHelp,
 		Example: `  # What would the cluster autoscaler do with this history?
   scalehist replay prod.db
 

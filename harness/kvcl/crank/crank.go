@@ -35,9 +35,11 @@ type Options struct {
 
 // Result is what the scheduler did in one Settle, in the order it happened.
 type Result struct {
-	Bindings      []Binding
+	Bindings []Binding
+	// Unschedulable lists the pods that were tried and found no node, once each with the last message, in queue order.
 	Unschedulable []Unschedulable
-	Victims       []Victim
+	// Victims were preempted and are gone.
+	Victims []Victim
 }
 
 // Binding is a pod that got a node.
@@ -46,10 +48,12 @@ type Binding struct {
 	Node string
 }
 
-// Unschedulable is a pod that was tried and found no node.
+// Unschedulable is a pod no node can take now, with the scheduler's message
+// ("0/3 nodes are available: 3 Insufficient cpu.").
 type Unschedulable struct {
-	Pod       types.NamespacedName
-	Message   string
+	Pod     types.NamespacedName
+	Message string
+	// Nominated is the node preemption made room on, if any.
 	Nominated string
 }
 
