@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
@@ -418,6 +419,9 @@ func (r *run) decide(ctx context.Context, t time.Time) error {
 			return fmt.Errorf("%s: %w", r.engine.Name(), err)
 		}
 		r.ledger.decided(d)
+		if d.Acted() {
+			klog.FromContext(ctx).Info("Decided", "offset", t.Sub(r.in.Start), "loop", d.Loop, "decision", d.Summary())
+		}
 		if r.opts.observer.Decided != nil {
 			if err := r.opts.observer.Decided(ctx, d); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -326,4 +327,21 @@ func nodesUsed(t *testing.T, e *kvcl.EnvTest) int {
 		used[b.Node] = true
 	}
 	return len(used)
+}
+
+// TestPortInUseIsTold: somebody else has the port, and the error says so in the server's own words.
+func TestPortInUseIsTold(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close() //nolint:errcheck // nothing was written
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = kvcl.Start(t.Context(), kvcl.Options{Now: contract.Now, APIServerFlags: map[string]string{"secure-port": port}})
+	if err == nil || !strings.Contains(err.Error(), "address already in use") || !strings.Contains(err.Error(), "kube-apiserver") {
+		t.Errorf("error %v, want the port trouble named", err)
+	}
 }

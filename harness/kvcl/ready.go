@@ -83,15 +83,17 @@ func (e *diedError) Error() string {
 
 // died looks for a process that has ended; nil if there is none. It watches over those it sees for the first time.
 func (p *processes) died() error {
+	// Each link is read once: a process that starts between two looks has not died.
+	now := map[string]int{}
 	for _, name := range childNames {
-		link := p.links[name]
-		pid := p.home.PID(link)
-		if p.pids[name] == 0 && pid != 0 {
-			p.pids[name], p.fates[name] = pid, watchFate(pid)
+		now[name] = p.home.PID(p.links[name])
+		if p.pids[name] == 0 && now[name] != 0 {
+			p.pids[name], p.fates[name] = now[name], watchFate(now[name])
 		}
 	}
 	for _, name := range childNames {
-		if p.pids[name] == p.home.PID(p.links[name]) && !p.home.Died(p.links[name]) {
+		// Another process under the link is envtest's next try.
+		if p.pids[name] == now[name] && !p.home.Died(p.links[name]) {
 			continue
 		}
 		err := &diedError{name: name}

@@ -35,7 +35,8 @@ The log is sorted and the same for the same content, so it is also the way to se
 
   # Readable diffs of histories in git
   git config diff.scalehist.textconv "scalehist export"`,
-		Args: exactArgs("FILE.db"),
+		Args:              exactArgs("FILE.db"),
+		ValidArgsFunction: completeHistory,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			db, err := history.Open(cmd.Context(), args[0])
 			if err != nil {

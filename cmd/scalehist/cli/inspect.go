@@ -64,7 +64,8 @@ For more, open it with sqlite3: a view per kind (pod, node, node_group, ca_setti
 
   # For a script
   scalehist inspect prod.db -o json | jq '.nodeGroups[] | {name, initial, final}'`,
-		Args: exactArgs("FILE.db"),
+		Args:              exactArgs("FILE.db"),
+		ValidArgsFunction: completeHistory,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			db, err := history.Open(cmd.Context(), args[0])
 			if err != nil {

@@ -68,7 +68,8 @@ with the recording (or nothing was recorded to agree with), 1 when it differs, 2
 
   # Decide each recorded scale-up anew from the moment before it
   scalehist replay prod.db --playback per-event -o json`,
-		Args: exactArgs("FILE.db"),
+		Args:              exactArgs("FILE.db"),
+		ValidArgsFunction: completeHistory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runReplay(cmd, s, f, args[0])
 		},

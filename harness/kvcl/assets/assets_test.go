@@ -209,3 +209,16 @@ func TestGivenDirectory(t *testing.T) {
 		t.Errorf("error %v, want it to name the variable, the directory and etcd", err)
 	}
 }
+
+// TestCacheThatCannotBeWritten: the disk says no, and the error says where.
+func TestCacheThatCannotBeWritten(t *testing.T) {
+	t.Setenv(EnvDir, "")
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Ensure(t.Context(), Options{CacheDir: blocked})
+	if err == nil || !strings.Contains(err.Error(), blocked) || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf("error %v, want it to name %s", err, blocked)
+	}
+}
