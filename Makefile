@@ -24,9 +24,9 @@ test: assets ## Run every test with the race detector, the scenarios included; J
 	@mkdir -p $(GEN)
 	$(TOOL) gotestsum --format=pkgname --format-hide-empty-pkg --junitfile=$(GEN)/test.xml -- -race -timeout=30m ./...
 
-record: gitdiff ## Record a fixture again: make record FIXTURE=name [KUBECONFIG=cluster to record instead of a virtual one]
+record: gitdiff ## Record a fixture again: make record FIXTURE=name [KUBECONFIG=cluster to record instead [FOR=10m]]
 	@test -n "$(FIXTURE)" || { echo "make record: FIXTURE is not set: name a directory of fixtures/" >&2; exit 2; }
-	$(GO) run ./fixtures/workload/record -fixture $(FIXTURE) $(if $(filter command line,$(origin KUBECONFIG)),-kubeconfig $(KUBECONFIG))
+	$(GO) run ./fixtures/workload/record -fixture $(FIXTURE) $(if $(filter command line,$(origin KUBECONFIG)),-kubeconfig $(KUBECONFIG)) $(if $(FOR),-for $(FOR))
 
 golden: assets ## Accept what the scenarios do now as what they should do; read the diff before you commit it
 	$(GO) test ./scenarios -count=1 -args -update

@@ -70,14 +70,27 @@ func (w *watched) ended() {
 func (w *watched) lost(end time.Time) *history.Gap {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.lostLocked(end)
+}
+
+// lostLocked is lost with w.mu held.
+func (w *watched) lostLocked(end time.Time) *history.Gap {
 	if w.watching || w.r.translate != nil || end.Sub(w.current) < interruptionTolerance {
 		return nil
 	}
 	return &history.Gap{From: w.current, To: end, Kinds: []string{w.kind}, Why: whyLost}
 }
 
-// down says that the watch has been down for too long to call its kind watched.
-func (w *watched) down(now time.Time) bool { return w.lost(now) != nil }
+// down says that the watch has been down for too long to call its kind watched. The writer asks, so it must not wait
+// for w.mu: a watch that holds it has something to put into the queue, waits for the writer if the queue is full, and is
+// not down.
+func (w *watched) down(now time.Time) bool {
+	if !w.mu.TryLock() {
+		return false
+	}
+	defer w.mu.Unlock()
+	return w.lostLocked(now) != nil
+}
 
 // stream tells its watch when it is over. The reflector stops every stream that it is done with.
 type stream struct {

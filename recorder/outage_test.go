@@ -164,3 +164,25 @@ func TestSilentOutage(t *testing.T) {
 		t.Errorf("gap (-want +got):\n%s", diff)
 	}
 }
+
+// TestWriterDoesNotWaitForAWatch: with the queue full a watch holds its lock until the writer takes something, so a
+// writer that asks whether the watch is down must not wait for that lock.
+func TestWriterDoesNotWaitForAWatch(t *testing.T) {
+	w := newWatched(&Recorder{}, target{})
+	w.mu.Lock() // as put does while the queue is full
+	answer := make(chan bool, 1)
+	go func() { answer <- w.down(time.Time{}.Add(time.Hour)) }()
+	select {
+	case down := <-answer:
+		if down {
+			t.Error("a watch that puts something in is called down")
+		}
+	case <-t.Context().Done():
+	case <-time.After(10 * time.Second):
+		t.Error("down waits for a watch that waits for the writer")
+	}
+	w.mu.Unlock()
+	if !w.down(time.Time{}.Add(time.Hour)) {
+		t.Error("a watch that never stood is not called down")
+	}
+}
