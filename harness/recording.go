@@ -273,7 +273,7 @@ func (r *recorded) groupChanges() []GroupChange {
 		next := was
 		next.MinSize, next.MaxSize = int(o.Spec.MinSize), int(o.Spec.MaxSize)
 		if o.Spec.Template != nil {
-			next.Template = templateNode(o)
+			next.Template = history.NodeGroup(o).Template
 		}
 		if next.MinSize == was.MinSize && next.MaxSize == was.MaxSize &&
 			equality.Semantic.DeepEqual(next.Template, was.Template) {
@@ -283,10 +283,6 @@ func (r *recorded) groupChanges() []GroupChange {
 		out = append(out, GroupChange{At: ch.At, Group: next})
 	}
 	return out
-}
-
-func templateNode(g *v1alpha1.NodeGroup) *corev1.Node {
-	return &corev1.Node{ObjectMeta: g.Spec.Template.ObjectMeta, Spec: g.Spec.Template.Spec, Status: g.Spec.Template.Status}
 }
 
 // staticPods are the mirror pods every node of a group runs, taken from the first node of the group that has any.

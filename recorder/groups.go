@@ -160,14 +160,7 @@ func groupView(n *corev1.Node) *corev1.Node {
 
 // apiNodeGroup turns a node group read from a history back into the object that was written.
 func apiNodeGroup(g scalehist.NodeGroup) *v1alpha1.NodeGroup {
-	out := &v1alpha1.NodeGroup{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeGroup"},
-		ObjectMeta: metav1.ObjectMeta{Name: g.Name, Annotations: map[string]string{sources.BoundsFrom: sources.FromNodes, sources.TargetSizeFrom: sources.FromNodes}},
-		Spec: v1alpha1.NodeGroupSpec{MinSize: int32(g.MinSize), MaxSize: int32(g.MaxSize), TargetSize: int32(g.TargetSize),
-			Zone: g.Zone, MachineType: g.MachineType},
-	}
-	if t := g.Template; t != nil {
-		out.Spec.Template = &v1alpha1.NodeTemplate{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}
-	}
+	out := history.NodeGroupObject(g)
+	out.Annotations = map[string]string{sources.BoundsFrom: sources.FromNodes, sources.TargetSizeFrom: sources.FromNodes}
 	return out
 }

@@ -88,13 +88,13 @@ func createTemp(dst string) (*os.File, error) {
 	}
 	f, err := os.CreateTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*.importing")
 	if err != nil {
-		return nil, fmt.Errorf("folder %s: %w: choose one that exists and can be written", filepath.Dir(dst), withoutPaths(err))
+		return nil, fmt.Errorf("folder %s: %w: choose one that exists and can be written", filepath.Dir(dst), WithoutPaths(err))
 	}
 	return f, nil
 }
 
-// withoutPaths is what went wrong, without the names of temporary files.
-func withoutPaths(err error) error {
+// WithoutPaths is what went wrong with a file, without its name, which may be a temporary one.
+func WithoutPaths(err error) error {
 	var pathErr *os.PathError
 	var linkErr *os.LinkError
 	switch {
@@ -244,7 +244,7 @@ func publish(tmp, dst string, force bool) error {
 		return err
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("import to %s: sync: %w", dst, withoutPaths(err))
+		return fmt.Errorf("import to %s: sync: %w", dst, WithoutPaths(err))
 	}
 	if !force {
 		err := os.Link(tmp, dst) // unlike a rename, this never replaces a file that came meanwhile
@@ -270,7 +270,7 @@ func publish(tmp, dst string, force bool) error {
 	}
 	if err == nil {
 		if err = os.Rename(tmp, dst); err != nil {
-			err = fmt.Errorf("import to %s: %w", dst, withoutPaths(err))
+			err = fmt.Errorf("import to %s: %w", dst, WithoutPaths(err))
 		}
 	}
 	return errors.Join(err, lock.release())

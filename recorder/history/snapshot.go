@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
@@ -49,6 +50,20 @@ func NodeGroup(g *v1alpha1.NodeGroup) scalehist.NodeGroup {
 		TargetSize: int(g.Spec.TargetSize), Zone: g.Spec.Zone, MachineType: g.Spec.MachineType}
 	if t := g.Spec.Template.DeepCopy(); t != nil {
 		out.Template = &corev1.Node{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}
+	}
+	return out
+}
+
+// NodeGroupObject is the inverse of NodeGroup: the object that a history stores.
+func NodeGroupObject(g scalehist.NodeGroup) *v1alpha1.NodeGroup {
+	out := &v1alpha1.NodeGroup{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeGroup"},
+		ObjectMeta: metav1.ObjectMeta{Name: g.Name},
+		Spec: v1alpha1.NodeGroupSpec{MinSize: int32(g.MinSize), MaxSize: int32(g.MaxSize), TargetSize: int32(g.TargetSize),
+			Zone: g.Zone, MachineType: g.MachineType},
+	}
+	if t := g.Template.DeepCopy(); t != nil {
+		out.Spec.Template = &v1alpha1.NodeTemplate{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}
 	}
 	return out
 }

@@ -97,7 +97,7 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("write %s: folder %s: %w: choose one that exists and can be written", path, dir, withoutPaths(err))
+		return fmt.Errorf("write %s: folder %s: %w: choose one that exists and can be written", path, dir, history.WithoutPaths(err))
 	}
 	defer func() {
 		if err != nil {
@@ -105,28 +105,15 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 		}
 	}()
 	if err := write(ctx, f); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, withoutPaths(err)), f.Close())
+		return errors.Join(fmt.Errorf("write %s: %w", path, history.WithoutPaths(err)), f.Close())
 	}
 	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, withoutPaths(err))
+		return fmt.Errorf("write %s: %w", path, history.WithoutPaths(err))
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("write %s: %w", path, withoutPaths(err))
+		return fmt.Errorf("write %s: %w", path, history.WithoutPaths(err))
 	}
 	return nil
-}
-
-// withoutPaths is what went wrong with a file, without its name.
-func withoutPaths(err error) error {
-	var pathErr *os.PathError
-	var linkErr *os.LinkError
-	switch {
-	case errors.As(err, &pathErr):
-		return pathErr.Err
-	case errors.As(err, &linkErr):
-		return linkErr.Err
-	}
-	return err
 }
 
 // stamp prints an instant for people: UTC, to the millisecond where it has any.
