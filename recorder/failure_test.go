@@ -14,9 +14,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	testclock "k8s.io/utils/clock/testing"
@@ -187,7 +190,27 @@ func reader(t *testing.T, user string, resources ...string) *rest.Config {
 	})
 	cfg := rest.CopyConfig(cluster)
 	cfg.Impersonate.UserName = user
+	waitAllowed(t, c, user, resources...)
 	return cfg
+}
+
+// waitAllowed waits until the authorizer, which has the role from a watch, lets the user list the resources.
+func waitAllowed(t *testing.T, c kubernetes.Interface, user string, resources ...string) {
+	t.Helper()
+	for _, resource := range resources {
+		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			review, err := c.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Verb: "list", Resource: resource}}}, metav1.CreateOptions{})
+			if err != nil {
+				return false, err
+			}
+			return review.Status.Allowed, nil
+		})
+		if err != nil {
+			t.Fatalf("user %s may not list %s: %v", user, resource, err)
+		}
+	}
 }
 
 // TestForbiddenKindIsAGap: what the account may not list is a gap of that kind, not an error.

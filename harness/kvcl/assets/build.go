@@ -78,6 +78,9 @@ func (v versions) prefix() string {
 // by these versions.
 func (v versions) key(ctx context.Context, goTool string) (string, error) {
 	out, err := exec.CommandContext(ctx, goTool, "env", "GOVERSION").Output()
+	if cause := ctx.Err(); err != nil && cause != nil { // the command says only that it was killed
+		return "", fmt.Errorf("%s env GOVERSION: %w", goTool, cause)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s env GOVERSION: %w", goTool, err)
 	}
