@@ -114,8 +114,13 @@ type ClusterSnapshot struct {
 type Cluster interface {
 	// Cluster lists the objects now.
 	Cluster() *Objects
-	// Evict asks for an eviction through the API: a PodDisruptionBudget may refuse it.
+	// Evict asks for an eviction through the API: a PodDisruptionBudget may refuse it, which is an error and worth
+	// another try. A pod that does not exist is an error for which apierrors.IsNotFound is true. After a nil error the
+	// pod is on its way: it is gone from its node at once or later, whatever terminating takes in this cluster, and
+	// Cluster tells when.
 	Evict(ctx context.Context, namespace, name string) error
 	// SetTaints replaces the taints of a node.
 	SetTaints(ctx context.Context, node string, taints []corev1.Taint) error
+	// Cordon sets or clears spec.unschedulable of a node. Setting what is set already changes nothing.
+	Cordon(ctx context.Context, node string, unschedulable bool) error
 }

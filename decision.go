@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Autoscaler decides how many nodes there should be. RunOnce is one loop at virtual time now; it acts through the
@@ -12,6 +14,26 @@ import (
 type Autoscaler interface {
 	Name() string
 	RunOnce(ctx context.Context, now time.Time) (Decision, error)
+}
+
+// Background is an Autoscaler that goes on working between its loops: the removal of a node takes minutes. Whoever runs
+// the loops calls Work at every NextWork, when the cluster shows that instant; then a node is drained and deleted when it
+// would be. Without these calls RunOnce catches up, and removals advance by whole loops.
+type Background interface {
+	Autoscaler
+	// NextWork is the instant of the next thing to do, never before the last call of RunOnce or Work; false when nothing
+	// is under way.
+	NextWork() (time.Time, bool)
+	// Work does what is due by now and says what it did: ScaleDowns, Events and Notes of the Decision. Loop is that of
+	// the last loop.
+	Work(ctx context.Context, now time.Time) (Decision, error)
+}
+
+// StatusReporter is an Autoscaler that writes its state to the cluster as the upstream cluster-autoscaler does.
+type StatusReporter interface {
+	Autoscaler
+	// Status is the ConfigMap as of the last loop; nil before the first one and when the settings turn it off.
+	Status() *corev1.ConfigMap
 }
 
 // ScaleUpOutcome is the result of a loop's scale-up part, in upstream's words
@@ -27,6 +49,22 @@ const (
 	ScaleUpNotTried               ScaleUpOutcome = "ScaleUpNotTried"
 	ScaleUpInCooldown             ScaleUpOutcome = "ScaleUpInCooldown"
 	ScaleUpLimitedByMaxNodesTotal ScaleUpOutcome = "ScaleUpLimitedByMaxNodesTotal"
+)
+
+// ScaleDownOutcome is the result of a loop's scale-down part, in upstream's words (cluster-autoscaler,
+// processors/status.ScaleDownResult, without the prefix "ScaleDown").
+type ScaleDownOutcome string
+
+// The outcomes of a loop's scale-down part. The zero value: it did not run.
+const (
+	ScaleDownError             ScaleDownOutcome = "Error"
+	ScaleDownNoUnneeded        ScaleDownOutcome = "NoUnneeded"
+	ScaleDownNoNodeDeleted     ScaleDownOutcome = "NoNodeDeleted"
+	ScaleDownNodeDeleteStarted ScaleDownOutcome = "NodeDeleteStarted"
+	ScaleDownNotTried          ScaleDownOutcome = "NotTried"
+	ScaleDownInCooldown        ScaleDownOutcome = "InCooldown"
+	ScaleDownInProgress        ScaleDownOutcome = "InProgress"
+	ScaleDownNoCandidates      ScaleDownOutcome = "NoCandidates"
 )
 
 // Decision is what one autoscaler loop did and why. It explains itself without the cluster at hand.
@@ -58,9 +96,13 @@ type Decision struct {
 	PodsTriggered int `json:"podsTriggered,omitempty"`
 	PodsAwaiting  int `json:"podsAwaiting,omitempty"`
 	PodsRemaining int `json:"podsRemaining,omitempty"`
+	// ScaleDown is the outcome of the scale-down part; empty when it did not run.
+	ScaleDown ScaleDownOutcome `json:"scaleDown,omitempty"`
 	// Unneeded and Unremovable are the scale-down planner's verdict per node.
 	Unneeded    []string     `json:"unneeded,omitempty"`
 	Unremovable []NodeReason `json:"unremovable,omitempty"`
+	// Deleting are the nodes whose removal started in this loop, in that order; ScaleDowns tell when they go.
+	Deleting []NodeDeletion `json:"deleting,omitempty"`
 	// Events are what the autoscaler would have written to the API server.
 	Events []Event `json:"events,omitempty"`
 	// Notes say what cut or changed the decision ("max-nodes-total 10 reached: plan cut from 4 to 2").
@@ -95,6 +137,18 @@ type GroupReason struct {
 type NodeReason struct {
 	Node   string `json:"node"`
 	Reason string `json:"reason"`
+}
+
+// NodeDeletion is the start of a node's removal.
+type NodeDeletion struct {
+	NodeGroup string `json:"nodeGroup"`
+	Node      string `json:"node"`
+	// UnneededSince is when the node began to be unneeded without a break.
+	UnneededSince time.Time `json:"unneededSince"`
+	// Utilization is the share of the node's resources that was asked for, as the decision saw it.
+	Utilization float64 `json:"utilization"`
+	// Pods are the pods to move away ("namespace/name"); none: the node is empty.
+	Pods []string `json:"pods,omitempty"`
 }
 
 // ScaleUp is a granted growth of one node group, in nodes.
@@ -145,14 +199,20 @@ func (d Decision) Acted() bool {
 	return len(d.ScaleUps) > 0 || len(d.ScaleDowns) > 0 || len(d.Failed) > 0
 }
 
-// Summary is one line: "ScaleUpSuccessful {p3 1->3 (max: 3)}".
+// Summary is one line: "ScaleUpSuccessful {p3 1->3 (max: 3)}", "ScaleUpNotNeeded {p3 removing p3-0} {p1 2->1}".
 func (d Decision) Summary() string {
-	parts := []string{string(d.Outcome)}
+	var parts []string
+	if d.Outcome != "" { // work between loops has none
+		parts = append(parts, string(d.Outcome))
+	}
 	for _, s := range d.ScaleUps {
 		parts = append(parts, s.String())
 	}
 	for _, f := range d.Failed {
 		parts = append(parts, fmt.Sprintf("{%s +%d failed: %s}", f.NodeGroup, f.Delta, f.Reason))
+	}
+	for _, x := range d.Deleting {
+		parts = append(parts, fmt.Sprintf("{%s removing %s}", x.NodeGroup, x.Node))
 	}
 	for _, s := range d.ScaleDowns {
 		parts = append(parts, fmt.Sprintf("{%s %d->%d}", s.NodeGroup, s.From, s.To))

@@ -11,6 +11,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -60,9 +61,14 @@ type Objects struct {
 	CSINodes               []*storagev1.CSINode
 	ConfigMaps             []*corev1.ConfigMap
 	RuntimeClasses         []*nodev1.RuntimeClass
+	ResourceQuotas         []*corev1.ResourceQuota
+	// Custom are the objects of a provider that scaling depends on (machine deployments, node pools): recorded, never
+	// given to a virtual cluster.
+	Custom []*unstructured.Unstructured
 }
 
-// Workloads lists the objects that are neither nodes nor pods, the ones others refer to first.
+// Workloads lists the objects that are neither nodes nor pods, the ones others refer to first. RuntimeClasses,
+// ResourceQuotas and Custom are not among them: what they decide shows in the pods and node groups already.
 func (o *Objects) Workloads() []Object {
 	var out []Object
 	out = appendAll(out, o.Namespaces)

@@ -38,6 +38,8 @@ type ReplayReport struct {
 	Decisions []Decision `json:"decisions"`
 	// Loops counts all loops, those left out of Decisions too.
 	Loops int `json:"loops"`
+	// Steps are the granted changes of target sizes, loop by loop, in time order.
+	Steps []SizeStep `json:"steps"`
 	// Batches lists what each step fed in and what became of it.
 	Batches []Batch `json:"batches"`
 
@@ -48,6 +50,8 @@ type ReplayReport struct {
 	// Recorded is what really happened in the window, Agreement how the replay compares with it.
 	Recorded  *RecordedTruth `json:"recorded,omitempty"`
 	Agreement *Agreement     `json:"agreement,omitempty"`
+	// Truth is the verdict against a truth file, where one was given.
+	Truth *TruthVerdict `json:"truth,omitempty"`
 
 	// Events are the verdicts of a per-event playback, one for each recorded scale-up; empty otherwise.
 	Events []EventReplay `json:"events,omitempty"`
@@ -55,6 +59,8 @@ type ReplayReport struct {
 	// Settings are the autoscaler's settings at the start; SettingsChanges those recorded later.
 	Settings        CASettings       `json:"settings"`
 	SettingsChanges []SettingsChange `json:"settingsChanges,omitempty"`
+	// Faults are those the scenario added to what was recorded, as the command line takes them.
+	Faults []string `json:"faults,omitempty"`
 	// Warnings say what a recording could not tell apart and what was not modelled.
 	Warnings []string `json:"warnings,omitempty"`
 	// Inputs are hashes of everything that went in.
@@ -119,6 +125,8 @@ type Batch struct {
 	NodesJoined  []string      `json:"nodesJoined,omitempty"`
 	NodesGone    []string      `json:"nodesGone,omitempty"`
 	Preempted    []string      `json:"preempted,omitempty"`
+	// Returned pods were evicted, preempted or lost their node, and were pending anew.
+	Returned []string `json:"returned,omitempty"`
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
 	Scheduled     int `json:"scheduled"`
 	Unschedulable int `json:"unschedulable"`

@@ -28,6 +28,7 @@ func ClusterAutoscaler(expander ...string) harness.NewAutoscaler {
 		for _, w := range warnings {
 			env.Warn(w)
 		}
+		settings.Seed = env.Seed
 		return virtualca.New(env.Cluster, env.Provider, settings)
 	}
 }

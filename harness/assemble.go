@@ -21,9 +21,12 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 	out := &scalehist.ReplayReport{
 		Version: scalehist.ReportVersion, Scenario: r.in.Name, Autoscaler: r.engine.Name(), Playback: playback,
 		StartTime: r.in.Start, EndTime: end.UTC(), BatchInterval: scalehist.Duration(r.batch),
-		Decisions: nonNil(l.decisions), Loops: l.loops, Batches: nonNil(l.finalBatches()),
+		Decisions: nonNil(l.decisions), Loops: l.loops, Steps: nonNil(l.steps), Batches: nonNil(l.finalBatches()),
 		Settings: l.engineStart, SettingsChanges: l.changes, Warnings: l.warnings, Inputs: r.inputs(),
 		Start: l.start, End: l.end,
+	}
+	for _, f := range r.opts.scenarioFaults {
+		out.Faults = append(out.Faults, f.String())
 	}
 	if !r.opts.fullSnapshots {
 		out.Start, out.End = l.start.Summary(), l.end.Summary()

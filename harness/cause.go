@@ -53,7 +53,10 @@ func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
 		state[objectID(ch.Object)] = ch.Object
 	}
 	in.Warnings = append(in.Warnings, demands.warnings...)
-	in.Warnings = append(in.Warnings, r.lostNodes()...)
+	in.NodeFaults = append(r.failedNodes(), r.lostNodes()...)
+	for _, f := range in.NodeFaults {
+		in.Warnings = append(in.Warnings, describeLoss(f))
+	}
 	return initial, changes
 }
 
@@ -317,22 +320,6 @@ func ownerKind(p *corev1.Pod) string {
 		return o.Kind
 	}
 	return ""
-}
-
-// lostNodes warns of nodes of groups that went without the autoscaler's mark: a machine failed, a spot instance was
-// reclaimed, or a person deleted it. The replay keeps them.
-func (r *recorded) lostNodes() []string {
-	var lost []string
-	for _, ch := range r.changes {
-		if n, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpDelete && r.groupOf(n) != "" && !toBeDeleted(n) {
-			lost = append(lost, fmt.Sprintf("%s at %s", n.Name, stamp(ch.At)))
-		}
-	}
-	if len(lost) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("nodes of groups that went without the autoscaler's mark: %d (the first: %s); they failed, were reclaimed or deleted by hand, and the replay keeps them",
-		len(lost), lost[0])}
 }
 
 // withRunFor marks a pod that finished by itself with how long it ran.

@@ -305,15 +305,51 @@ func TestFinishedPodsRunAsLong(t *testing.T) {
 	}
 }
 
-// TestLostNodes: a node of a group that went by itself is told, one the autoscaler took is not.
+// TestLostNodes: a node of a group that went by itself goes again; one the autoscaler took, or that went with a smaller
+// target size, does not.
 func TestLostNodes(t *testing.T) {
-	log := newLog().add(0, node("std-b", "std"), node("std-c", "std")).
-		update(5*sec, tainted(node("std-b", "std"), gone)).remove(6*sec, tainted(node("std-b", "std"), gone))
-	if in := log.input(t, 0, 0); hasWarning(in, "without the autoscaler's mark") {
-		t.Errorf("warnings %q, want none: the autoscaler took std-b", in.Warnings)
+	log := newLog().update(0, group("std", 4)).add(0, node("std-b", "std"), node("std-c", "std"), node("std-d", "std")).
+		update(5*sec, tainted(node("std-b", "std"), gone)).update(5*sec, group("std", 3)).remove(6*sec, tainted(node("std-b", "std"), gone))
+	if in := log.input(t, 0, 0); len(in.NodeFaults) != 0 || hasWarning(in, "without the autoscaler's mark") {
+		t.Errorf("node faults %v, warnings %q, want none: the autoscaler took std-b", in.NodeFaults, in.Warnings)
 	}
-	in := log.remove(7*sec, node("std-c", "std"), node("std-a", "std")).input(t, 0, 0)
-	if !hasWarning(in, "without the autoscaler's mark: 2 (the first: std-c at 2026-03-02T09:00:07Z)") {
-		t.Errorf("warnings %q, want one about std-c and std-a", in.Warnings)
+	in := log.add(6*sec, node("std-e", "std")).remove(7*sec, node("std-c", "std"), node("std-a", "std")).remove(8*sec, node("std-e", "std")).
+		update(9*sec, group("std", 4)).update(10*sec, group("std", 3)).remove(11*sec, node("std-d", "std")).input(t, 0, 0)
+	want := []NodeFault{
+		{Kind: FaultSpotReclaim, Node: "std-c", Count: 1, From: epoch.Add(7 * sec), Recorded: true},
+		{Kind: FaultSpotReclaim, Node: "std-a", Count: 1, From: epoch.Add(7 * sec), Recorded: true},
+		{Kind: FaultSpotReclaim, NodeGroup: "std", Count: 1, From: epoch.Add(8 * sec), Recorded: true},
+	}
+	if diff := cmp.Diff(want, in.NodeFaults); diff != "" {
+		t.Errorf("node faults (-want +got):\n%s", diff)
+	}
+	if !hasWarning(in, "node std-c went at 2026-03-02T09:00:07Z without the autoscaler's mark and goes again") {
+		t.Errorf("warnings %q, want one about std-c", in.Warnings)
+	}
+}
+
+// TestFailedNodes: a node that came within the window and failed fails again, as one of its group; starting up and going
+// away by the autoscaler are no failures.
+func TestFailedNodes(t *testing.T) {
+	down := func(n fields) fields {
+		return with(n, "status.conditions", []fields{{"type": "Ready", "status": "Unknown"}})
+	}
+	log := newLog().add(5*sec, down(node("std-b", "std")), down(node("std-c", "std"))).
+		update(6*sec, node("std-b", "std"), node("std-c", "std")).
+		update(7*sec, tainted(node("std-c", "std"), gone)).update(8*sec, tainted(down(node("std-c", "std")), gone)).
+		remove(9*sec, tainted(node("std-c", "std"), gone)).
+		update(20*sec, down(node("std-b", "std"))).update(30*sec, node("std-b", "std")).
+		update(40*sec, down(node("std-b", "std"))).remove(50*sec, down(node("std-b", "std")))
+	in := log.input(t, 0, 0)
+	want := []NodeFault{
+		{Kind: FaultNotReady, NodeGroup: "std", Count: 1, From: epoch.Add(20 * sec), To: epoch.Add(30 * sec), Recorded: true},
+		{Kind: FaultNotReady, NodeGroup: "std", Count: 1, From: epoch.Add(40 * sec), Recorded: true},
+		{Kind: FaultSpotReclaim, NodeGroup: "std", Count: 1, From: epoch.Add(50 * sec), Recorded: true},
+	}
+	if diff := cmp.Diff(want, in.NodeFaults); diff != "" {
+		t.Errorf("node faults (-want +got):\n%s", diff)
+	}
+	if !hasWarning(in, "a node of group std was not ready from 2026-03-02T09:00:20Z until 2026-03-02T09:00:30Z") {
+		t.Errorf("warnings %q", in.Warnings)
 	}
 }

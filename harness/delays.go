@@ -86,6 +86,35 @@ func (r *recorded) deliveries(until time.Time) (done map[string][]delivery, outs
 	return out, asked
 }
 
+// deletionDelay is the median time from a recorded target size decrease to a node of the group being gone, the upper one
+// of two; false when none was seen to go. Each decrease counts for as many nodes as it takes, the first asked first gone.
+func (r *recorded) deletionDelay() (time.Duration, bool) {
+	asked := map[string][]time.Time{}
+	for _, s := range r.steps() {
+		for range s.From - s.To {
+			asked[s.NodeGroup] = append(asked[s.NodeGroup], s.At)
+		}
+	}
+	var delays []time.Duration
+	for _, ch := range r.changes {
+		n, ok := ch.Object.(*corev1.Node)
+		if !ok || ch.Op != scalehist.OpDelete || !toBeDeleted(n) {
+			continue
+		}
+		of := asked[r.groupOf(n)]
+		if len(of) == 0 || of[0].After(ch.At) {
+			continue // it was asked for before the window
+		}
+		delays = append(delays, ch.At.Sub(of[0]))
+		asked[r.groupOf(n)] = of[1:]
+	}
+	if len(delays) == 0 {
+		return 0, false
+	}
+	slices.Sort(delays)
+	return delays[len(delays)/2].Round(time.Millisecond), true
+}
+
 // blocked: Ready, but the node lifecycle's not-ready taint still keeps pods off.
 func blocked(n *corev1.Node) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeNotReady })

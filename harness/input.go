@@ -36,8 +36,12 @@ type Input struct {
 
 	// ProvisionDelays by group, as recorded; a group that is absent takes the default.
 	ProvisionDelays map[string]time.Duration
+	// DeletionDelay is the time from DeleteNodes to the node being gone, as recorded; nil takes the default.
+	DeletionDelay *time.Duration
 	// Faults are node-side causes: stock-outs, refused requests.
 	Faults []cloudprovider.Fault
+	// NodeFaults are nodes that fail or are taken away.
+	NodeFaults []NodeFault
 	// StaticPods by group run on every node of it, new ones too.
 	StaticPods map[string][]*corev1.Pod
 

@@ -28,6 +28,8 @@ type ledger struct {
 	batches   []scalehist.Batch
 	batch     scalehist.Batch
 	decisions []scalehist.Decision
+	steps     []scalehist.SizeStep
+	resizes   int // how many of the provider's are among steps
 	loops     int
 	last      scalehist.Decision
 
@@ -114,12 +116,40 @@ func (l *ledger) standing() int {
 	return n
 }
 
+// stepped takes the resizes since the last call for the steps of one loop; 0 stands for none, and then those of one
+// instant belong together.
+func (l *ledger) stepped(loop int) {
+	fresh := l.provider.Resizes()[l.resizes:]
+	l.resizes += len(fresh)
+	for i := 0; i < len(fresh); {
+		n := 1
+		for i+n < len(fresh) && fresh[i+n].At.Equal(fresh[i].At) {
+			n++
+		}
+		step := scalehist.SizeStep{At: fresh[i].At.UTC(), Loop: loop}
+		for _, f := range fresh[i : i+n] {
+			j := slices.IndexFunc(step.Changes, func(c scalehist.SizeChange) bool { return c.NodeGroup == f.Group })
+			if j < 0 {
+				step.Changes = append(step.Changes, scalehist.SizeChange{NodeGroup: f.Group, From: f.From, To: f.To})
+				continue
+			}
+			step.Changes[j].To = f.To
+		}
+		step.Changes = slices.DeleteFunc(step.Changes, func(c scalehist.SizeChange) bool { return c.From == c.To })
+		if len(step.Changes) > 0 {
+			l.steps = append(l.steps, step)
+		}
+		i += n
+	}
+}
+
 // commit keeps the step if anything came in or moved.
 func (l *ledger) commit(unschedulable int) {
+	l.stepped(0)
 	b := &l.batch
 	b.Unschedulable = unschedulable
 	slices.Sort(b.DeletedPods)
-	if len(l.feeding)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+b.Scheduled > 0 {
+	if len(l.feeding)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
 		l.fedIn = append(l.fedIn, l.feeding)
 	}
@@ -223,6 +253,7 @@ func (l *ledger) settled(t time.Time, st virtual.Step) {
 				p.entry.NodeName, p.entry.ScheduledAt = "", nil
 			}
 		case virtual.PodReturned:
+			l.batch.Returned = append(l.batch.Returned, e.Pod.String())
 			if p != nil {
 				l.count(p)
 				p.waits, p.waitingSince = true, t
@@ -260,19 +291,27 @@ func (l *ledger) requestedAt(e cloudprovider.Event) time.Time {
 // decided keeps a decision that mattered: one that acted, or that explains itself differently from the one before.
 func (l *ledger) decided(d scalehist.Decision) {
 	l.loops++
+	l.stepped(d.Loop)
 	if d.Acted() || explanation(d) != explanation(l.last) {
 		l.decisions = append(l.decisions, d)
 	}
 	l.last = d
 }
 
+// worked keeps what was done between two loops, if it asked anything of the cloud provider or says something.
+func (l *ledger) worked(d scalehist.Decision) {
+	l.stepped(0)
+	if d.Acted() || len(d.Notes) > 0 {
+		l.decisions = append(l.decisions, d)
+	}
+}
+
 // explanation is what a reader would learn from a decision, beyond its time and number.
 func explanation(d scalehist.Decision) string {
-	if d.Outcome == scalehist.ScaleUpNotNeeded || d.Outcome == "" {
-		return "" // a quiet loop says nothing new, the first one too
-	}
 	var b strings.Builder
-	b.WriteString(string(d.Outcome))
+	if d.Outcome != scalehist.ScaleUpNotNeeded && d.Outcome != "" {
+		b.WriteString(string(d.Outcome)) // else nothing new, in the first loop too
+	}
 	for _, p := range d.UnschedulablePods {
 		b.WriteString("\x00" + p)
 	}
@@ -284,7 +323,25 @@ func explanation(d scalehist.Decision) string {
 			b.WriteString("\x02" + s.NodeGroup + "\x00" + s.Reason)
 		}
 	}
+	explainScaleDown(&b, d)
 	return b.String()
+}
+
+// explainScaleDown adds which nodes could go and which could not. Why nothing went is only of interest when something could.
+func explainScaleDown(b *strings.Builder, d scalehist.Decision) {
+	if len(d.Unneeded) > 0 || d.ScaleDown == scalehist.ScaleDownError {
+		b.WriteString("\x03" + string(d.ScaleDown))
+	}
+	for _, n := range d.Unneeded {
+		b.WriteString("\x04" + n)
+	}
+	for _, n := range d.Unremovable {
+		// A node that was looked at a moment ago is not looked at again: it stays for the same reason.
+		b.WriteString("\x05" + n.Node + "\x00" + strings.TrimPrefix(n.Reason, "RecentlyUnremovable: "))
+	}
+	for _, n := range d.Deleting {
+		b.WriteString("\x06" + n.Node)
+	}
 }
 
 func (l *ledger) lastSummary() string {
@@ -295,6 +352,7 @@ func (l *ledger) lastSummary() string {
 }
 
 func (l *ledger) finish(end time.Time, o *scalehist.Objects) {
+	l.stepped(0)
 	for _, p := range l.demands {
 		p.stillWaits = p.waits
 		p.stopWaiting(end)

@@ -44,6 +44,7 @@ type run struct {
 	groups   []GroupChange
 	settings []scalehist.SettingsChange
 	pending  map[types.NamespacedName]bool
+	faults   *nodeFaults
 }
 
 func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
@@ -82,6 +83,7 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 		return nil, err
 	}
 	r.ledger = newLedger(in, r.provider, r.plane.Cluster())
+	r.faults = newNodeFaults(r)
 	return r, r.newEngine(in.Settings)
 }
 
@@ -97,6 +99,7 @@ func (r *run) newProvider() (*cloudprovider.Provider, error) {
 		Start:          r.in.Start,
 		ProvisionDelay: r.in.ProvisionDelays,
 		DefaultDelay:   r.opts.defaultDelay,
+		DeletionDelay:  r.in.DeletionDelay,
 		Faults:         r.in.Faults,
 		Prices:         r.opts.prices,
 		TemplatePods:   r.in.StaticPods,
@@ -131,7 +134,7 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	s.Flags = append(append([]string(nil), s.Flags...), r.opts.flags...)
 	inForce := s
 	engine, err := r.opts.autoscaler(Env{
-		Cluster: r.cluster, Provider: r.provider, Settings: s, Warn: r.ledger.warn,
+		Cluster: r.cluster, Provider: r.provider, Settings: s, Seed: r.opts.seed, Warn: r.ledger.warn,
 		InForce: func(changed scalehist.CASettings) { inForce = changed },
 	})
 	if err != nil {
@@ -215,6 +218,14 @@ func (r *run) next(end time.Time) time.Time {
 	if at, ok := r.cluster.Next(); ok {
 		sooner(at)
 	}
+	if at, ok := r.faults.next(); ok {
+		sooner(at)
+	}
+	if b, ok := r.engine.(scalehist.Background); ok {
+		if at, ok := b.NextWork(); ok {
+			sooner(at)
+		}
+	}
 	return t
 }
 
@@ -276,10 +287,18 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 	if err := r.feed(ctx, t); err != nil {
 		return err
 	}
+	if err := r.faults.happen(ctx, t); err != nil {
+		return err
+	}
 	fresh, err := r.settleNodes(ctx, t)
 	if err != nil {
 		return err
 	}
+	freed, err := r.work(ctx, t)
+	if err != nil {
+		return err
+	}
+	fresh = fresh || freed
 	// Upstream's pod observer wakes the loop early for pods that have just become unschedulable.
 	if !t.Before(r.nextLoop) || fresh {
 		if err := r.decide(ctx, t); err != nil {
@@ -290,7 +309,12 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 		if err != nil {
 			return err
 		}
-		if evicted {
+		// What it began to delete is drained from the same instant on.
+		freed, err := r.work(ctx, t)
+		if err != nil {
+			return err
+		}
+		if evicted || freed {
 			r.nextLoop = t // pods it evicted and that found no node wake it as any others do
 		}
 	}
@@ -404,6 +428,50 @@ func (r *run) settle(ctx context.Context, t time.Time) (fresh bool, err error) {
 		r.ledger.settled(t, st)
 	}
 	return fresh, nil
+}
+
+// work lets an autoscaler that goes on between its loops (it drains and deletes nodes) do what is due at t, and settles
+// after each piece of it, so that the next sees what the last one did. It tells whether a pod became unschedulable.
+func (r *run) work(ctx context.Context, t time.Time) (fresh bool, err error) {
+	b, ok := r.engine.(scalehist.Background)
+	if !ok {
+		return false, nil
+	}
+	for range maxLoopsAtOnce {
+		if ctx.Err() != nil {
+			return fresh, context.Cause(ctx)
+		}
+		if at, ok := b.NextWork(); !ok || at.After(t) {
+			return fresh, nil
+		}
+		done := r.watch.time("decide")
+		d, err := b.Work(ctx, t)
+		done()
+		if err != nil {
+			return fresh, fmt.Errorf("%s: %w", r.engine.Name(), err)
+		}
+		if err := r.worked(ctx, t, d); err != nil {
+			return fresh, err
+		}
+		f, err := r.settleNodes(ctx, t)
+		if err != nil {
+			return fresh, err
+		}
+		fresh = fresh || f
+	}
+	return fresh, fmt.Errorf("%s had something to do %d times at one instant between two loops: it undoes its own work", r.engine.Name(), maxLoopsAtOnce)
+}
+
+// worked keeps what an autoscaler did between its loops.
+func (r *run) worked(ctx context.Context, t time.Time, d scalehist.Decision) error {
+	r.ledger.worked(d)
+	if d.Acted() {
+		klog.FromContext(ctx).Info("Removed", "offset", t.Sub(r.in.Start), "loop", d.Loop, "decision", d.Summary())
+	}
+	if r.opts.observer.Decided == nil {
+		return nil
+	}
+	return r.opts.observer.Decided(ctx, d)
 }
 
 // decide runs the autoscaler, again at once while its own trigger rules say so.

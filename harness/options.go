@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/scalehist/scalehist"
@@ -19,6 +20,8 @@ type Env struct {
 	Provider *cloudprovider.Provider
 	// Settings are the recorded ones as of the instant, with the overrides of the scenario appended to the flags.
 	Settings scalehist.CASettings
+	// Seed chooses among the runs an engine with chance in it could have had; each seed gives the same run every time.
+	Seed int64
 	// InForce tells the report what the engine made of Settings, if it changed them.
 	InForce func(scalehist.CASettings)
 	// Warn puts a line into the report: a flag that is not modelled, say.
@@ -64,10 +67,13 @@ type options struct {
 	planeName      string
 	prices         *cloudprovider.PriceTable
 	faults         []cloudprovider.Fault
+	scenarioFaults []Fault
 	recordedFaults bool
 	defaultDelay   *time.Duration
+	deletionDelay  *time.Duration
 	delays         map[string]time.Duration
 	bounds         map[string][2]int
+	seed           int64
 	observer       Observer
 	progress       func(Progress)
 	fullSnapshots  bool
@@ -126,7 +132,13 @@ func WithFaults(f ...cloudprovider.Fault) Option {
 	return func(o *options) { o.faults = append(o.faults, f...) }
 }
 
-// WithRecordedFaults says whether recorded failures to deliver nodes happen again; the default is true.
+// WithFault adds faults whose times may be offsets from the start of the window, faults of nodes among them.
+func WithFault(f ...Fault) Option {
+	return func(o *options) { o.scenarioFaults = append(o.scenarioFaults, f...) }
+}
+
+// WithRecordedFaults says whether recorded failures to deliver nodes, and recorded losses of nodes, happen again; the
+// default is true.
 func WithRecordedFaults(on bool) Option { return func(o *options) { o.recordedFaults = on } }
 
 // WithDefaultProvisionDelay is the provision delay of groups whose delay was not recorded; the default is
@@ -140,10 +152,17 @@ func WithProvisionDelay(group string, d time.Duration) Option {
 	return func(o *options) { o.delays[group] = d }
 }
 
+// WithDeletionDelay sets the time from the deletion of a node to the node being gone, its pods with it; the default is the
+// recorded one, else cloudprovider.DefaultDeletionDelay.
+func WithDeletionDelay(d time.Duration) Option { return func(o *options) { o.deletionDelay = &d } }
+
 // WithNodeGroupBounds overrides the min and max size of one group.
 func WithNodeGroupBounds(group string, minSize, maxSize int) Option {
 	return func(o *options) { o.bounds[group] = [2]int{minSize, maxSize} }
 }
+
+// WithSeed chooses what an autoscaler leaves to chance, the order in which it lists pods for one. The default is 0.
+func WithSeed(seed int64) Option { return func(o *options) { o.seed = seed } }
 
 // WithObserver lets the caller see the replay from inside.
 func WithObserver(obs Observer) Option { return func(o *options) { o.observer = obs } }
@@ -161,6 +180,7 @@ func (o options) apply(in *Input) error {
 	}
 	if !o.recordedFaults {
 		in.Faults = nil
+		in.NodeFaults = slices.DeleteFunc(in.NodeFaults, func(f NodeFault) bool { return f.Recorded })
 		in.Warnings = withoutFaults(in.Warnings)
 	}
 	in.Faults = append(in.Faults, o.faults...)
@@ -171,6 +191,14 @@ func (o options) apply(in *Input) error {
 		if _, err := in.group(f.Group); err != nil {
 			return fmt.Errorf("fault: %w", err)
 		}
+	}
+	for _, f := range o.scenarioFaults {
+		if err := f.resolve(in); err != nil {
+			return fmt.Errorf("fault %s: %w", f, err)
+		}
+	}
+	if o.deletionDelay != nil {
+		in.DeletionDelay = o.deletionDelay
 	}
 	if in.ProvisionDelays == nil {
 		in.ProvisionDelays = map[string]time.Duration{}

@@ -156,6 +156,7 @@ func addEvent(total, one *scalehist.ReplayReport) {
 	}
 	total.Decisions = append(total.Decisions, one.Decisions...)
 	total.Loops += one.Loops
+	total.Steps = append(total.Steps, one.Steps...)
 	for _, w := range one.Warnings {
 		if !slices.Contains(total.Warnings, w) {
 			total.Warnings = append(total.Warnings, w)

@@ -78,6 +78,9 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	in.Initial, in.Changes = rec.causes(in)
 	// How long nodes take is a trait of the group, and a short window may show none that came.
 	in.ProvisionDelays = whole.provisionDelays()
+	if d, ok := whole.deletionDelay(); ok {
+		in.DeletionDelay = &d
+	}
 	_, in.Requested = whole.deliveries(in.Start)
 	in.Faults = rec.faults()
 	for _, f := range in.Faults {

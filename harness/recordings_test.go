@@ -73,6 +73,13 @@ func TestTruthOfRealRecordings(t *testing.T) {
 					t.Errorf("provision delay of %s: %s, want %gs", g.Name, got, g.DelaySeconds)
 				}
 			}
+			// Node objects go 3 s after DeleteNodes.
+			if d := in.DeletionDelay; d != nil && (*d < 3*time.Second || *d > 3500*time.Millisecond) {
+				t.Errorf("deletion delay %s, want 3s", *d)
+			}
+			if slices.ContainsFunc(in.NodeFaults, func(f NodeFault) bool { return f.Recorded }) {
+				t.Errorf("node faults %v, want none: the autoscaler took every node that went", in.NodeFaults)
+			}
 			for _, w := range in.Warnings {
 				t.Log(w)
 			}

@@ -77,6 +77,14 @@ func peakMemory(pid string) int64 {
 	return kb << 10
 }
 
+// nodeFaultList is nil for none, so that it is left out of the hash.
+func nodeFaultList(f []NodeFault) any {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
 // inputs are the hashes of what went in: the recording's, and of the settings and options that shape a replay.
 func (r *run) inputs() []scalehist.InputHash {
 	scenario := struct {
@@ -86,14 +94,17 @@ func (r *run) inputs() []scalehist.InputHash {
 		Flags      []string
 		Settings   scalehist.CASettings
 		Faults     any
+		NodeFaults any   `json:",omitempty"`
+		Seed       int64 `json:",omitempty"`
 		Delays     map[string]time.Duration
 		Default    *time.Duration
+		Deletion   *time.Duration
 		Bounds     map[string][2]int
 		Prices     any
 		Scoring    string
 	}{
-		r.engine.Name(), r.in.Start, r.end, scalehist.Duration(r.batch), r.opts.flags, r.ledger.engineStart, r.in.Faults,
-		r.in.ProvisionDelays, r.opts.defaultDelay, r.opts.bounds, r.opts.prices, string(r.opts.scoring),
+		r.engine.Name(), r.in.Start, r.end, scalehist.Duration(r.batch), r.opts.flags, r.ledger.engineStart, r.in.Faults, nodeFaultList(r.in.NodeFaults), r.opts.seed,
+		r.in.ProvisionDelays, r.opts.defaultDelay, r.in.DeletionDelay, r.opts.bounds, r.opts.prices, string(r.opts.scoring),
 	}
 	b, err := json.Marshal(scenario)
 	if err != nil {

@@ -35,7 +35,7 @@ func (r *Recorder) WaitFor(ctx context.Context, kind, version string) error {
 		return fmt.Errorf("recorder: waiting for %s: %w", kind, err)
 	}
 	found := false
-	for _, w := range r.watches {
+	for _, w := range r.all() {
 		if w.kind != kind {
 			continue
 		}
@@ -63,7 +63,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if err := r.WaitForStart(ctx); err != nil {
 		return err
 	}
-	for _, w := range r.watches {
+	for _, w := range r.all() {
 		if err := r.catchUp(ctx, w); err != nil {
 			return fmt.Errorf("recorder: flush: %s: %w", w.resource.Resource, err)
 		}
@@ -74,7 +74,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 // catchUp waits until a watch has delivered what a list shows now.
 func (r *Recorder) catchUp(ctx context.Context, w *watched) error {
 	// Without a resource version a list is consistent: it shows every write that ended before the call.
-	list, err := r.meta.Resource(w.resource).List(ctx, metav1.ListOptions{FieldSelector: w.selector().String()})
+	list, err := r.listMeta(ctx, w.target, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
 	}

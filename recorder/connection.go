@@ -3,7 +3,9 @@ package recorder
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,28 +26,41 @@ const (
 	whyInterrupted = "the watch was interrupted: what happened meanwhile was seen when it resumed"
 	whyRestarted   = "the watch could not resume and started over from a list"
 	whyLost        = "the watch was interrupted and did not come back before the recording ended"
+	whyRefused     = "the kind can be listed but not watched: what happened between two lists was missed"
+	whySilent      = "the watch was silent: what happened meanwhile was seen when it was opened anew"
+	whyBehind      = "the writer was behind: what happened meanwhile was seen late"
+	whyHeld        = "the history could not be written, what happened meanwhile was seen late: "
 )
 
 // opened says that a watch stream stands. initial: it sends the objects there are first, and Replace tells when it is
-// through; else it resumes from where the last one was.
-func (w *watched) opened(initial bool) error {
+// through; else it resumes from where the last one was. until is the version up to which a stream in place of a silent
+// one may bring what that one missed, "" for any other.
+func (w *watched) opened(s *stream, initial bool, until string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.open = true
+	w.open, w.refused, w.stream, w.since = true, false, s, w.r.now()
 	if initial {
 		return nil
 	}
-	return w.resumed()
+	return w.resumed(until)
 }
 
 // resumed says that the watch is current again. Call it with w.mu held.
-func (w *watched) resumed() error {
+func (w *watched) resumed(until string) error {
 	now := w.r.now()
-	from := w.current
-	w.watching, w.last = true, now
+	from, silent := w.current, w.silent
+	w.watching, w.last, w.silent = true, now, time.Time{}
 	w.wake()
 	// With Options.Times time stands still until Flush has what the server shows: an interruption takes none of it.
-	if !w.listed || w.r.translate != nil || now.Sub(from) < interruptionTolerance {
+	if !w.listed || w.r.translate != nil {
+		return nil
+	}
+	if until != "" && now.Sub(silent) < interruptionTolerance {
+		// Nothing said and nothing happened look alike: what comes first tells.
+		w.suspect = &suspect{from: from, until: until}
+		return nil
+	}
+	if now.Sub(from) < interruptionTolerance {
 		return nil
 	}
 	return w.r.enqueue(item{gap: &history.Gap{From: from, To: now, Kinds: []string{w.kind}, Why: whyInterrupted}})
@@ -55,41 +70,42 @@ func (w *watched) resumed() error {
 func (w *watched) ended() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.open = false
+	w.open, w.stream = false, nil
 	if !w.watching {
 		return
 	}
 	w.watching, w.current = false, w.last
-	if heard := w.r.line.lastHeard(); heard.After(w.current) {
-		w.current = heard
+	if w.suspect != nil {
+		w.current, w.suspect = w.suspect.from, nil
+	} else if heard := w.line().lastHeard(); w.silent.IsZero() && heard.After(w.current) {
+		w.current = heard // not its own sign of life, but the connection carried it too
 	}
 	w.wake()
 }
 
-// lost is the gap of a watch that is down at the end of the recording, nil if it is not or not for long.
+// lost is the gap of a watch that is down at an instant, nil if it is not or not for long. Call it with w.mu held.
 func (w *watched) lost(end time.Time) *history.Gap {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.lostLocked(end)
-}
-
-// lostLocked is lost with w.mu held.
-func (w *watched) lostLocked(end time.Time) *history.Gap {
 	if w.watching || w.r.translate != nil || end.Sub(w.current) < interruptionTolerance {
 		return nil
 	}
-	return &history.Gap{From: w.current, To: end, Kinds: []string{w.kind}, Why: whyLost}
+	if !w.silent.IsZero() && end.Sub(w.silent) < interruptionTolerance {
+		return nil // it is being opened anew: whether it missed something will show
+	}
+	why := whyLost
+	if w.refused {
+		why = whyRefused
+	}
+	return &history.Gap{From: w.current, To: end, Kinds: []string{w.kind}, Why: why}
 }
 
-// down says that the watch has been down for too long to call its kind watched. The writer asks, so it must not wait
-// for w.mu: a watch that holds it has something to put into the queue, waits for the writer if the queue is full, and is
-// not down.
-func (w *watched) down(now time.Time) bool {
+// downSince is lost for the writer, who must not wait for w.mu: a watch that holds it has something to put into the
+// queue, waits for the writer if the queue is full, and is not down.
+func (w *watched) downSince(now time.Time) *history.Gap {
 	if !w.mu.TryLock() {
-		return false
+		return nil
 	}
 	defer w.mu.Unlock()
-	return w.lostLocked(now) != nil
+	return w.lost(now)
 }
 
 // stream tells its watch when it is over. The reflector stops every stream that it is done with.
@@ -105,12 +121,38 @@ func (s *stream) Stop() {
 	s.once.Do(s.done)
 }
 
-// line remembers when the API server was last heard. A connection that breaks without a word is given up by HTTP/2's
+// line remembers when the API server was last heard, and the connections to it. A connection that breaks without a word is given up by HTTP/2's
 // pings 45 seconds later (30 s idle, 15 s for the answer); what it was current at is when it last said something.
 type line struct {
 	now   func() time.Time
 	mu    sync.Mutex
 	heard time.Time
+	conns map[net.Conn]bool
+}
+
+// drop closes all connections: whoever uses one dials again.
+func (l *line) drop() {
+	l.mu.Lock()
+	conns := slices.Collect(maps.Keys(l.conns))
+	l.mu.Unlock()
+	for _, c := range conns {
+		_ = c.Close() // it is given up anyway
+	}
+}
+
+func (l *line) add(c net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conns == nil {
+		l.conns = map[net.Conn]bool{}
+	}
+	l.conns[c] = true
+}
+
+func (l *line) remove(c net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, c)
 }
 
 func (l *line) note() {
@@ -126,8 +168,8 @@ func (l *line) lastHeard() time.Time {
 	return l.heard
 }
 
-// listen makes the connections of cfg tell the line when they hear something.
-func (l *line) listen(cfg *rest.Config) {
+// know makes the line know the connections of cfg; if it listens, they tell it when they hear something.
+func (l *line) know(cfg *rest.Config, listen bool) {
 	dial := cfg.Dial
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext // as client-go
@@ -137,22 +179,31 @@ func (l *line) listen(cfg *rest.Config) {
 		if err != nil {
 			return nil, err
 		}
-		return &heardConn{Conn: c, line: l}, nil
+		heard := &heardConn{Conn: c, line: l, listens: listen}
+		l.add(heard)
+		return heard, nil
 	}
 }
 
 // heardConn notes what comes from the peer: bytes, and that it closed or reset the connection.
 type heardConn struct {
 	net.Conn
-	line *line
+	line    *line
+	listens bool
 }
 
 // Read implements net.Conn.
 func (c *heardConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	var timeout net.Error
-	if n > 0 || err != nil && !errors.Is(err, net.ErrClosed) && (!errors.As(err, &timeout) || !timeout.Timeout()) {
+	if c.listens && (n > 0 || err != nil && !errors.Is(err, net.ErrClosed) && (!errors.As(err, &timeout) || !timeout.Timeout())) {
 		c.line.note()
 	}
 	return n, err
+}
+
+// Close implements net.Conn.
+func (c *heardConn) Close() error {
+	c.line.remove(c)
+	return c.Conn.Close()
 }

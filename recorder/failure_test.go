@@ -3,7 +3,6 @@ package recorder
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -33,6 +32,33 @@ type cable struct {
 	to    string
 	mu    sync.Mutex
 	conns []net.Conn
+	still sync.RWMutex // held for writing while nothing passes
+}
+
+// stall lets connections stand and nothing pass, from now until called with false.
+func (c *cable) stall(on bool) {
+	if on {
+		c.still.Lock()
+	} else {
+		c.still.Unlock()
+	}
+}
+
+// pass copies what arrives while the cable is not stalled.
+func (c *cable) pass(to, from net.Conn) {
+	defer to.Close()
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		c.still.RLock()
+		if _, werr := to.Write(b[:n]); err == nil {
+			err = werr
+		}
+		c.still.RUnlock()
+		if err != nil {
+			return
+		}
+	}
 }
 
 func newCable(t *testing.T, to string) *cable {
@@ -62,8 +88,8 @@ func (c *cable) carry(l net.Listener) {
 		c.mu.Lock()
 		c.conns = append(c.conns, near, far)
 		c.mu.Unlock()
-		go func() { _, _ = io.Copy(far, near); _ = far.Close() }()
-		go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
+		go c.pass(far, near)
+		go c.pass(near, far)
 	}
 }
 
@@ -173,25 +199,31 @@ func TestNewListAfterExpiredWatch(t *testing.T) {
 func reader(t *testing.T, user string, resources ...string) *rest.Config {
 	t.Helper()
 	c, _ := client(t)
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"*"}, Resources: resources, Verbs: []string{"list", "watch"}}}}
-	must[*rbacv1.ClusterRole](t)(c.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}))
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: []rbacv1.Subject{{Kind: "User", Name: user, APIGroup: rbacv1.GroupName}},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user}}
-	must[*rbacv1.ClusterRoleBinding](t)(c.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}))
-	t.Cleanup(func() {
-		ctx := context.Background()
-		if err := c.RbacV1().ClusterRoles().Delete(ctx, user, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-		if err := c.RbacV1().ClusterRoleBindings().Delete(ctx, user, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
+	allow(t, c, user, user, []string{"list", "watch"}, resources...)
 	cfg := rest.CopyConfig(cluster)
 	cfg.Impersonate.UserName = user
 	waitAllowed(t, c, user, resources...)
 	return cfg
+}
+
+// allow gives a user a role with the test's life.
+func allow(t *testing.T, c kubernetes.Interface, name, user string, verbs []string, resources ...string) {
+	t.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"*"}, Resources: resources, Verbs: verbs}}}
+	must[*rbacv1.ClusterRole](t)(c.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}))
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []rbacv1.Subject{{Kind: "User", Name: user, APIGroup: rbacv1.GroupName}},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}}
+	must[*rbacv1.ClusterRoleBinding](t)(c.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}))
+	t.Cleanup(func() {
+		ctx := context.Background()
+		if err := c.RbacV1().ClusterRoles().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+		if err := c.RbacV1().ClusterRoleBindings().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // waitAllowed waits until the authorizer, which has the role from a watch, lets the user list the resources.

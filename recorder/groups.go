@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
@@ -18,23 +21,37 @@ import (
 	"github.com/scalehist/scalehist/recorder/sources"
 )
 
-// nodeGroups turns nodes and the autoscaler's flags into node groups over time. Only the writer uses it.
+// nodeGroups turns what sources look at into node groups over time. Only the writer uses it.
 type nodeGroups struct {
 	source    sources.Source
 	namespace string // of the autoscaler, "" for any
+	timeless  bool   // the cluster lives in virtual time
 	counted   func(delta int64)
 
 	nodes  map[string]*corev1.Node // what a source looks at, nothing else
+	whole  map[string]*corev1.Node // the nodes as last recorded
+	named  map[string]string       // the group a node was recorded in
+	custom map[customKey]*unstructured.Unstructured
+	status map[types.NamespacedName]*corev1.ConfigMap
+	fresh  map[string]bool // nodes in the present batch
 	ca     types.NamespacedName
 	flags  []string
 	last   []*v1alpha1.NodeGroup
+	from   string // the source's name as last logged
 	dirty  bool
 	when   time.Time // of the change that made it dirty
 	direct map[string]bool
 }
 
+type customKey struct {
+	kind string
+	name types.NamespacedName
+}
+
 func newNodeGroups(r *Recorder) *nodeGroups {
-	return &nodeGroups{source: r.o.NodeGroups, namespace: r.o.CANamespace, nodes: map[string]*corev1.Node{}, last: r.previous,
+	return &nodeGroups{source: r.o.NodeGroups, namespace: r.o.CANamespace, timeless: r.o.Times != nil, last: r.previous,
+		nodes: map[string]*corev1.Node{}, whole: map[string]*corev1.Node{}, named: map[string]string{}, fresh: map[string]bool{},
+		custom: map[customKey]*unstructured.Unstructured{}, status: map[types.NamespacedName]*corev1.ConfigMap{},
 		direct: map[string]bool{}, counted: func(delta int64) { r.objects.Add(delta) }}
 }
 
@@ -48,17 +65,39 @@ func (g *nodeGroups) observe(e *history.Entry) {
 	case e.Change.Op == scalehist.OpDelete:
 		g.counted(-1)
 	}
+	gone := e.Change.Op == scalehist.OpDelete
 	switch o := e.Change.Object.(type) {
 	case *corev1.Node:
-		if e.Change.Op == scalehist.OpDelete {
+		g.fresh[o.Name] = true
+		if gone {
 			delete(g.nodes, o.Name)
+			delete(g.whole, o.Name)
 			g.touch(e)
-		} else if small := groupView(o); !equality.Semantic.DeepEqual(g.nodes[o.Name], small) {
+			return
+		}
+		g.whole[o.Name] = o
+		if small := groupView(o); !equality.Semantic.DeepEqual(g.nodes[o.Name], small) {
 			g.nodes[o.Name] = small
 			g.touch(e)
 		}
 	case *appsv1.Deployment:
 		g.deployment(e, o)
+	case *corev1.ConfigMap:
+		if o.Name != sources.StatusConfigMap {
+			return
+		}
+		if g.status[nameOf(o)] = o; gone {
+			delete(g.status, nameOf(o))
+		}
+		g.touch(e)
+	case *unstructured.Unstructured:
+		key := customKey{kindOf(e), nameOf(o)}
+		if gone {
+			delete(g.custom, key)
+		} else {
+			g.custom[key] = o
+		}
+		g.touch(e)
 	case *v1alpha1.NodeGroup:
 		g.direct[o.Name] = true // Record knows better than a source
 	}
@@ -84,13 +123,21 @@ func (g *nodeGroups) deployment(e *history.Entry, d *appsv1.Deployment) {
 	g.touch(e)
 }
 
-// annotate names a node's group on it, unless somebody did.
+// annotate names a node's group on it, unless somebody did. A deleted node keeps the group it was in: what told it may
+// have gone before.
 func (g *nodeGroups) annotate(e *history.Entry) {
 	n, ok := e.Change.Object.(*corev1.Node)
 	if !ok || n.Annotations[v1alpha1.NodeGroupAnnotation] != "" {
 		return
 	}
-	if name := g.source.GroupOf(n); name != "" {
+	name := g.source.GroupOf(n)
+	if e.Change.Op == scalehist.OpDelete {
+		name = cmp.Or(name, g.named[n.Name])
+		delete(g.named, n.Name)
+	} else {
+		g.named[n.Name] = name
+	}
+	if name != "" {
 		if n.Annotations == nil {
 			n.Annotations = map[string]string{}
 		}
@@ -98,16 +145,47 @@ func (g *nodeGroups) annotate(e *history.Entry) {
 	}
 }
 
+// moved are the nodes that are in another group than they were recorded in, though nothing about the node changed: its
+// Machine names it only now.
+func (g *nodeGroups) moved() []history.Entry {
+	var out []history.Entry
+	for _, name := range slices.Sorted(maps.Keys(g.named)) {
+		n := g.whole[name]
+		if n == nil || g.fresh[name] {
+			continue
+		}
+		now := g.source.GroupOf(g.nodes[name])
+		if now == g.named[name] || now == "" { // a Machine goes before its node does
+			continue
+		}
+		n = n.DeepCopy()
+		delete(n.Annotations, v1alpha1.NodeGroupAnnotation)
+		g.whole[name] = n
+		out = append(out, history.Entry{ObservedAt: g.when, Change: scalehist.Change{Op: scalehist.OpUpdate, Object: n}})
+	}
+	return out
+}
+
 func (g *nodeGroups) state() sources.State {
 	s := sources.State{Flags: g.flags, Previous: g.last}
+	if !g.timeless {
+		s.At = g.when
+	}
 	for _, name := range slices.Sorted(maps.Keys(g.nodes)) {
 		s.Nodes = append(s.Nodes, g.nodes[name])
+	}
+	for _, o := range g.custom {
+		s.Custom = append(s.Custom, o) // sources sort
+	}
+	for _, name := range sortedNames(g.status) {
+		s.Status = append(s.Status, g.status[name])
 	}
 	return s
 }
 
 // changes are the node groups that differ from the last call. Groups given to Record are left to it.
 func (g *nodeGroups) changes() []history.Entry {
+	defer clear(g.fresh)
 	if !g.dirty {
 		return nil
 	}
@@ -117,7 +195,11 @@ func (g *nodeGroups) changes() []history.Entry {
 		was[group.Name] = group
 	}
 	now := g.source.Groups(g.state())
-	var out []history.Entry
+	if name := g.source.Name(); name != g.from {
+		g.from = name
+		klog.Background().Info("Node groups", "from", name)
+	}
+	out := g.moved()
 	add := func(op scalehist.Op, group *v1alpha1.NodeGroup) {
 		if !g.direct[group.Name] {
 			out = append(out, history.Entry{ObservedAt: g.when, Change: scalehist.Change{Op: op, Object: group}})
@@ -144,11 +226,11 @@ func (g *nodeGroups) changes() []history.Entry {
 func groupView(n *corev1.Node) *corev1.Node {
 	view := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, CreationTimestamp: n.CreationTimestamp, Labels: n.Labels},
-		Spec:       corev1.NodeSpec{Taints: n.Spec.Taints},
+		Spec:       corev1.NodeSpec{Taints: n.Spec.Taints, ProviderID: n.Spec.ProviderID},
 		Status:     corev1.NodeStatus{Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable},
 	}
 	for k, v := range n.Annotations {
-		if strings.HasPrefix(k, v1alpha1.GroupName+"/") {
+		if strings.HasPrefix(k, v1alpha1.GroupName+"/") || strings.HasPrefix(k, "cluster.x-k8s.io/") {
 			if view.Annotations == nil {
 				view.Annotations = map[string]string{}
 			}

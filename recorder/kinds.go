@@ -1,6 +1,9 @@
 package recorder
 
 import (
+	"slices"
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,16 +17,24 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/sources"
 )
 
 // target is one thing to list and watch.
 type target struct {
+	// kind as the history names it: "Pod", "Machine.machine.sapcloud.io".
 	kind     string
 	resource schema.GroupVersionResource
 	example  scalehist.Object
-	client   func(kubernetes.Interface) rest.Interface
+	// client is nil for custom kinds, which are watched as unstructured objects.
+	client func(kubernetes.Interface) rest.Interface
+	// plane is the API server that has it.
+	plane plane
 	// fields narrows what is watched.
 	fields fields.Selector
+	// keep narrows what is recorded of it; nil: all.
+	keep func(scalehist.Object) bool
 	// needed: without it a recording says nothing.
 	needed bool
 }
@@ -51,11 +62,12 @@ var targets = func() []target {
 		{kind: "ConfigMap", resource: at(coreV1, "configmaps"), example: &corev1.ConfigMap{}, client: core,
 			fields: named("cluster-autoscaler-priority-expander")},
 		{kind: "ConfigMap", resource: at(coreV1, "configmaps"), example: &corev1.ConfigMap{}, client: core,
-			fields: named("cluster-autoscaler-status")},
+			fields: named(sources.StatusConfigMap)},
 		{kind: "Node", resource: at(coreV1, "nodes"), example: &corev1.Node{}, client: core, needed: true},
 		{kind: "CSINode", resource: at(storageV1, "csinodes"), example: &storagev1.CSINode{}, client: storage},
 		{kind: "PersistentVolume", resource: at(coreV1, "persistentvolumes"), example: &corev1.PersistentVolume{}, client: core},
 		{kind: "PersistentVolumeClaim", resource: at(coreV1, "persistentvolumeclaims"), example: &corev1.PersistentVolumeClaim{}, client: core},
+		{kind: "ResourceQuota", resource: at(coreV1, "resourcequotas"), example: &corev1.ResourceQuota{}, client: core},
 		{kind: "Service", resource: at(coreV1, "services"), example: &corev1.Service{}, client: core},
 		{kind: "Deployment", resource: at(appsV1, "deployments"), example: &appsv1.Deployment{}, client: apps},
 		{kind: "DaemonSet", resource: at(appsV1, "daemonsets"), example: &appsv1.DaemonSet{}, client: apps},
@@ -71,10 +83,50 @@ var targets = func() []target {
 	}
 }()
 
-// Kinds lists the kinds a recorder watches, in the order it writes those of one instant.
+// controlTargets are the kinds of targets that are watched in a control plane of its own too, narrowed to what concerns
+// this cluster: its autoscaler, the autoscaler's ConfigMaps, and events.
+func controlTargets() []target {
+	var out []target
+	for _, t := range targets {
+		switch t.kind {
+		case "Deployment":
+			t.keep = func(o scalehist.Object) bool {
+				d, ok := o.(*appsv1.Deployment)
+				return ok && sources.FlagsOf(d) != nil
+			}
+		case "ConfigMap", "Event":
+		default:
+			continue
+		}
+		t.plane = controlPlane
+		out = append(out, t)
+	}
+	return out
+}
+
+// customTargets are the kinds of providers. Their version is whatever the server prefers.
+var customTargets = func() []target {
+	var out []target
+	for _, gk := range objectlog.CustomKinds() {
+		t := target{kind: gk.String(), resource: schema.GroupVersionResource{Group: gk.Group}, plane: controlPlane}
+		if gk.Group == "karpenter.sh" { // it runs in the cluster it scales
+			t.plane = dataPlane
+		}
+		out = append(out, t)
+	}
+	return out
+}()
+
+// gvk is the kind as its API server names it.
+func (t target) gvk() schema.GroupVersionKind {
+	return t.resource.GroupVersion().WithKind(strings.TrimSuffix(t.kind, "."+t.resource.Group))
+}
+
+// Kinds lists the kinds a recorder watches, in the order it writes those of one instant; those of providers are named
+// "Kind.group", and are there only if the API server has them.
 func Kinds() []string {
 	var out []string
-	for _, t := range targets {
+	for _, t := range slices.Concat(targets, customTargets) {
 		if len(out) == 0 || out[len(out)-1] != t.kind {
 			out = append(out, t.kind)
 		}
@@ -82,11 +134,14 @@ func Kinds() []string {
 	return out
 }
 
-// rank orders kinds within one instant; node groups go before their nodes.
+// rank orders kinds within one instant; node groups go before their nodes, and what they are made of before them.
 var rank = func() map[string]int {
 	out := map[string]int{}
 	for i, t := range targets {
-		out[t.kind] = 2*i + 1
+		out[t.kind] = 3*i + 2
+	}
+	for _, t := range customTargets {
+		out[t.kind] = out["Node"] - 2
 	}
 	out["NodeGroup"] = out["Node"] - 1
 	return out

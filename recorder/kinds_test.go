@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -50,6 +51,7 @@ func everyKind(ns string) []madeObject {
 		{"PersistentVolumeClaim", &corev1.PersistentVolumeClaim{ObjectMeta: named("c"), Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Resources: corev1.VolumeResourceRequirements{Requests: gi}}}},
 		{"ConfigMap", &corev1.ConfigMap{ObjectMeta: named("cluster-autoscaler-priority-expander"), Data: map[string]string{"priorities": "10: [.*]"}}},
+		{"ResourceQuota", &corev1.ResourceQuota{ObjectMeta: named("q"), Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")}}}},
 		{"Service", &corev1.Service{ObjectMeta: named("s"), Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}}}},
 		{"Deployment", &appsv1.Deployment{ObjectMeta: named("d"), Spec: appsv1.DeploymentSpec{Replicas: &one, Selector: selector, Template: template}}},
 		{"DaemonSet", &appsv1.DaemonSet{ObjectMeta: named("ds"), Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template}}},
@@ -102,11 +104,6 @@ func (m madeObject) remove(ctx context.Context, t *testing.T, c kubernetes.Inter
 	err := x.client(c).Delete().NamespaceIfScoped(m.object.GetNamespace(), m.object.GetNamespace() != "").
 		Resource(x.resource.Resource).Name(m.object.GetName()).
 		Body(&metav1.DeleteOptions{PropagationPolicy: &background, GracePeriodSeconds: &now}).Do(ctx).Error()
-	if err == nil && (m.kind == "PersistentVolume" || m.kind == "PersistentVolumeClaim") {
-		// No controller clears the protection finalizer here.
-		err = x.client(c).Patch("application/merge-patch+json").NamespaceIfScoped(m.object.GetNamespace(), m.object.GetNamespace() != "").
-			Resource(x.resource.Resource).Name(m.object.GetName()).Body([]byte(`{"metadata":{"finalizers":null}}`)).Do(ctx).Error()
-	}
 	return err
 }
 
@@ -202,6 +199,7 @@ func recorded(o *scalehist.Objects) map[string]scalehist.Object {
 	collect(out, "StorageClass", o.StorageClasses)
 	collect(out, "CSINode", o.CSINodes)
 	collect(out, "ConfigMap", o.ConfigMaps)
+	collect(out, "ResourceQuota", o.ResourceQuotas)
 	return out
 }
 
@@ -216,4 +214,9 @@ func createNewEvent(t *testing.T, c kubernetes.Interface, ns string, about corev
 	return c.EventsV1().Events(ns).Create(t.Context(), &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web.2"},
 		EventTime: metav1.NowMicro(), Reason: "FailedScheduling", Action: "Scheduling", Type: "Warning", Regarding: about,
 		Note: "0/1 nodes are available", ReportingController: "default-scheduler", ReportingInstance: "host"}, metav1.CreateOptions{})
+}
+
+// typedKinds are Kinds without those of providers, which the API server of the tests does not have.
+func typedKinds() []string {
+	return slices.DeleteFunc(Kinds(), func(kind string) bool { return strings.Contains(kind, ".") })
 }

@@ -4,36 +4,47 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/scalehist/scalehist/harness/kvcl/assets"
+	"github.com/scalehist/scalehist/harness/kvcl"
 )
 
 // cluster is the API server all tests of the package share; each test works in a namespace of its own and removes its
-// cluster-wide objects.
+// cluster-wide objects. It ends with this process, however that ends.
 var cluster *rest.Config
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+// apiServer are the flags a test's API server has beyond those of a kvcl: it says who may what.
+var apiServer = map[string]string{
+	"authorization-mode": "RBAC",
+	"runtime-config": strings.Join([]string{
+		"api/all=false", "api/v1=true", "apiregistration.k8s.io/v1=true", "apps/v1=true", "batch/v1=true", "policy/v1=true",
+		"scheduling.k8s.io/v1=true", "storage.k8s.io/v1=true", "events.k8s.io/v1=true", "coordination.k8s.io/v1=true",
+		"node.k8s.io/v1=true", "networking.k8s.io/v1=true", "apiextensions.k8s.io/v1=true", "rbac.authorization.k8s.io/v1=true",
+		"authorization.k8s.io/v1=true",
+	}, ","),
+}
+
+func TestMain(m *testing.M) {
+	if run, ok := children[os.Getenv(childRole)]; ok {
+		os.Exit(run())
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
-	paths, err := assets.Ensure(context.Background(), assets.Options{})
+	plane, err := kvcl.Start(context.Background(), kvcl.Options{Now: time.Now(), APIServerFlags: apiServer})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	env := &envtest.Environment{BinaryAssetsDirectory: filepath.Dir(paths.KubeAPIServer)}
-	if cluster, err = env.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, "start an API server:", err)
-		return 1
-	}
-	cluster.QPS = -1
+	cluster = plane.RESTConfig()
 	code := m.Run()
-	if err := env.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, "stop the API server:", err)
+	if err := plane.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return code

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/sources"
+	"github.com/scalehist/scalehist/recorder/usage"
 )
 
 // Options are the settings of a Recorder. Only Path is needed.
@@ -35,8 +37,30 @@ type Options struct {
 	// 1000 and 250 ms.
 	BatchSize     int
 	BatchInterval time.Duration
+	// Wait keeps trying when the API server cannot be reached at the start, or does not take the credentials; else that
+	// is an error of Run.
+	Wait bool
+	// Reload reads the connection anew, a kubeconfig say, when the API server does not take the credentials any more.
+	// Without it only what client-go renews by itself (token files, exec plugins) is renewed.
+	Reload func() (*rest.Config, error)
+	// ControlPlane is where the autoscaler and the machines of the cluster are, if not in the cluster itself; nil: there.
+	ControlPlane *ControlPlane
+	// Usage is how often to record what containers use, from the metrics API; 0: never.
+	Usage time.Duration
+	// Prometheus has queries whose results are recorded as series; nil: none.
+	Prometheus *usage.Prometheus
 	// Times is set when the recorded cluster lives in virtual time: see Times.
 	Times Times
+}
+
+// ControlPlane is the API server and namespace that has the autoscaler, its ConfigMaps and the machines of a cluster: the
+// seed of a Gardener shoot, the management cluster of Cluster API. Nothing else is read there. The history is of the
+// cluster the recorder was made for.
+type ControlPlane struct {
+	// Config is how to reach it; nil: it is the cluster itself.
+	Config *rest.Config
+	// Namespace narrows it; "": all of them.
+	Namespace string
 }
 
 // Times translates what an API server stamps with the wall clock into the virtual time of the cluster it plays. With
@@ -69,6 +93,12 @@ func (o Options) withDefaults(host string) (Options, error) {
 	if o.QueueSize < 1 || o.BatchSize < 1 || o.BatchInterval < 0 {
 		return o, fmt.Errorf("recorder: queue size %d, batch size %d, batch interval %s: want positive values",
 			o.QueueSize, o.BatchSize, o.BatchInterval)
+	}
+	if o.Usage < 0 || o.Usage > 0 && o.Usage < time.Second {
+		return o, fmt.Errorf("recorder: usage every %s: want 1s or more", o.Usage)
+	}
+	if o.Times != nil && (o.Usage > 0 || o.Prometheus != nil) {
+		return o, errors.New("recorder: usage and Prometheus live in wall-clock time: leave them out with Times")
 	}
 	for _, k := range o.Kinds {
 		if !slices.Contains(Kinds(), k) {

@@ -67,7 +67,10 @@ func gapsByKind(t *testing.T, path string, from, to time.Time, whys ...string) [
 	return slices.Compact(kinds)
 }
 
-func sortedKinds() []string { return slices.Sorted(slices.Values(Kinds())) }
+// sortedKinds are those of Kubernetes: no provider's kinds are installed.
+func sortedKinds() []string {
+	return slices.Sorted(slices.Values(typedKinds()))
+}
 
 // TestOutageIsAGap: watches that resume after 12 seconds deliver what happened, at the time of the return. That is a
 // gap of every kind, from when it was last current until it resumed.
@@ -121,11 +124,11 @@ func TestShortInterruptionIsNoGap(t *testing.T) {
 		w.ended()
 		w.ended() // the reflector stops a stream more than once
 		clock.Step(took)
-		if lost := w.lost(w.r.now()); (lost != nil) != (gaps > 0) {
+		if lost := w.downSince(w.r.now()); (lost != nil) != (gaps > 0) {
 			t.Errorf("%s before the end: gap %+v", took, lost)
 		}
 		before := len(w.r.queue)
-		if err := w.opened(false); err != nil {
+		if err := w.opened(nil, false, ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(w.r.queue) - before; got != gaps {
@@ -146,7 +149,7 @@ func unitWatch(t *testing.T) (*watched, *testclock.FakeClock) {
 	if err := w.Replace(nil, "1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.opened(false); err != nil {
+	if err := w.opened(nil, false, ""); err != nil {
 		t.Fatal(err)
 	}
 	return w, clock
@@ -160,7 +163,7 @@ func TestSilentOutage(t *testing.T) {
 	clock.Step(45 * time.Second)
 	w.ended()
 	want := &history.Gap{From: virtualStart.Add(time.Minute), To: virtualStart.Add(105 * time.Second), Kinds: []string{"Namespace"}, Why: whyLost}
-	if diff := cmp.Diff(want, w.lost(w.r.now())); diff != "" {
+	if diff := cmp.Diff(want, w.downSince(w.r.now())); diff != "" {
 		t.Errorf("gap (-want +got):\n%s", diff)
 	}
 }
@@ -171,7 +174,7 @@ func TestWriterDoesNotWaitForAWatch(t *testing.T) {
 	w := newWatched(&Recorder{}, target{})
 	w.mu.Lock() // as put does while the queue is full
 	answer := make(chan bool, 1)
-	go func() { answer <- w.down(time.Time{}.Add(time.Hour)) }()
+	go func() { answer <- w.downSince(time.Time{}.Add(time.Hour)) != nil }()
 	select {
 	case down := <-answer:
 		if down {
@@ -182,7 +185,7 @@ func TestWriterDoesNotWaitForAWatch(t *testing.T) {
 		t.Error("down waits for a watch that waits for the writer")
 	}
 	w.mu.Unlock()
-	if !w.down(time.Time{}.Add(time.Hour)) {
+	if w.downSince(time.Time{}.Add(time.Hour)) == nil {
 		t.Error("a watch that never stood is not called down")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,11 +15,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
@@ -27,30 +28,46 @@ import (
 
 // Recorder records one cluster into one history. Make it with New, then Run it once.
 type Recorder struct {
-	o      Options
-	client kubernetes.Interface
-	meta   metadata.Interface
+	o       Options
+	clients atomic.Pointer[clients]
+	cluster atomic.Pointer[string] // the identity of the cluster that is recorded
+
+	renewing sync.Mutex
+	renewed  time.Time // when the credentials were taken anew
 
 	queue   chan item
 	watches []*watched
-	unwatch []history.Gap // kinds that cannot be watched; From and To are set at the end
+	unwatch []history.Gap // kinds that cannot be watched; From and To are set when they are written
 	refused []Refused     // the same for people; written before the recording begins
 	synced  chan struct{} // closed when the recording has begun and the first state is written
 	stopped chan struct{} // closed when the writer has ended
 	ran     atomic.Bool
 
 	// resumedFrom is the end of the history that is continued, zero for a new one; previous are its node groups.
-	resumedFrom time.Time
-	previous    []*v1alpha1.NodeGroup
+	resumedFrom   time.Time
+	recordedSince time.Time // the beginning of the history that is continued
+	previous      []*v1alpha1.NodeGroup
 
 	queueMu   sync.Mutex  // orders the queue by observed time; held while the queue is full
 	closed    bool        // the queue takes no more
 	translate *translator // nil without Options.Times
 
-	mu      sync.Mutex // the writer takes it, so it is never held while waiting for the queue
-	lastNow time.Time
-	failure error // why nothing more can be recorded
+	mu         sync.Mutex // the writer takes it, so it is never held while waiting for the queue
+	lastNow    time.Time
+	lastWall   time.Time
+	lastSteady time.Duration
+	failure    error // why nothing more can be recorded
 
+	// steady is a clock that nobody sets; nil if Options.Clock is not the machine's.
+	steady func() time.Duration
+	clocks clockWatch
+	held   atomic.Pointer[string] // why the history could not be written last
+
+	probe atomic.Int64 // probeTimeout; tests shorten it
+
+	other           *endpoint // the control plane's, if it is another API server
+	others          others
+	scraping        scraping
 	line            line
 	trouble         trouble
 	queued, written atomic.Int64
@@ -68,23 +85,21 @@ func New(cfg *rest.Config, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg = rest.CopyConfig(cfg)
-	cfg.ContentType = "application/vnd.kubernetes.protobuf"
-	cfg.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	cfg.QPS = -1 // a handful of watches, and the lists of Flush
 	r := &Recorder{o: o, queue: make(chan item, o.QueueSize), synced: make(chan struct{}), stopped: make(chan struct{})}
+	r.probe.Store(int64(probeTimeout))
 	r.line.now = r.now
-	watching := rest.CopyConfig(cfg)
-	r.line.listen(watching)
-	client, err := kubernetes.NewForConfig(watching)
-	if err != nil {
-		return nil, fmt.Errorf("recorder: %w", err)
+	if _, real := o.Clock.(clock.RealClock); real {
+		began := o.Clock.Now()
+		r.steady = func() time.Duration { return o.Clock.Since(began) } // Go's times carry a steady clock
 	}
-	meta, err := metadata.NewForConfig(cfg)
+	connected, err := r.connect(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("recorder: %w", err)
+		return nil, err
 	}
-	r.client, r.meta = client, meta
+	r.clients.Store(connected)
+	if err := errors.Join(r.connectControlPlane(), r.connectPrometheus()); err != nil {
+		return nil, err
+	}
 	if o.Times != nil {
 		r.translate = newTranslator(o.Times)
 	}
@@ -92,23 +107,21 @@ func New(cfg *rest.Config, o Options) (*Recorder, error) {
 }
 
 // Run records until ctx ends, then writes everything that was queued, closes the recording and the file, and returns
-// nil. It returns an error when the cluster cannot be listed, the history cannot be written, or another process
-// records into it (history.LockedError).
+// nil. It returns an error when the cluster cannot be listed at the start (but see Options.Wait), the history is removed
+// under it (GoneError), or another process records into it (history.LockedError). An API server that goes away later, a
+// disk that is full and credentials that expire are trouble (Stats): it tries again until they pass.
 func (r *Recorder) Run(ctx context.Context) (err error) {
 	if r.ran.Swap(true) {
 		return errors.New("recorder: Run was called before: make a new Recorder")
 	}
 	defer close(r.stopped)
 	defer func() { r.fail(err) }()
-	kinds, err := r.findTargets(ctx)
+	kinds, identity, err := r.reach(ctx)
 	if err != nil {
 		return err
 	}
+	r.cluster.Store(&identity)
 	if err := r.readPrevious(ctx); err != nil {
-		return err
-	}
-	identity, err := r.identity(ctx)
-	if err != nil {
 		return err
 	}
 	// What is queued must reach the file however ctx ended.
@@ -117,11 +130,26 @@ func (r *Recorder) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	file, err := os.Stat(r.o.Path)
+	if err != nil {
+		return errors.Join(fmt.Errorf("recorder: %w", err), store.Close())
+	}
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	var reflectors sync.WaitGroup
 	for _, w := range r.watches {
 		reflectors.Go(func() { r.reflector(ctx, w).RunWithContext(watching) })
+	}
+	if r.translate == nil { // virtual time may stand still, or leap
+		go r.listenForSilence(watching)
+		reflectors.Go(func() {
+			r.watchLate(watching, func(w *watched) {
+				reflectors.Go(func() { r.reflector(ctx, w).RunWithContext(watching) })
+			})
+		})
+	}
+	for _, scrape := range r.scrapes() {
+		reflectors.Go(func() { scrape(watching) })
 	}
 	go func() {
 		<-watching.Done()
@@ -131,7 +159,9 @@ func (r *Recorder) Run(ctx context.Context) (err error) {
 		r.closed = true
 		close(r.queue)
 	}()
-	err = newWriter(r, store, kinds, stopWatching).run(writing)
+	w := newWriter(r, store, kinds, stopWatching)
+	w.file, w.stopping = file, watching.Done()
+	err = w.run(writing)
 	if err == nil && ctx.Err() != nil && !r.started() {
 		err = fmt.Errorf("recorder: stopped before the first lists had arrived, nothing is recorded: %w", ctx.Err())
 	}
@@ -170,7 +200,7 @@ func (r *Recorder) findTargets(ctx context.Context) ([]string, error) {
 		if len(r.o.Kinds) > 0 && !t.needed && !slices.Contains(r.o.Kinds, t.kind) {
 			continue
 		}
-		_, err := r.meta.Resource(t.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: t.selector().String()})
+		_, err := r.metadata().Resource(t.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: t.selector().String()})
 		var why string
 		refused := Refused{Kind: t.kind, Resource: t.resource.Resource, Group: t.resource.Group}
 		switch {
@@ -188,7 +218,7 @@ func (r *Recorder) findTargets(ctx context.Context) ([]string, error) {
 			return nil, fmt.Errorf("recorder: list %s: %w", t.resource.Resource, err)
 		}
 		if t.needed {
-			return nil, fmt.Errorf("recorder: %s: %w: a recording needs it, use an account that may list and watch %s", why, err, refused.name())
+			return nil, &notAllowedError{why: why, name: refused.name()}
 		}
 		klog.FromContext(ctx).Info("Kind is not recorded", "kind", t.kind, "reason", why)
 		if !slices.Contains(r.refused, refused) { // one kind may have several targets
@@ -213,11 +243,11 @@ func (r *Recorder) reflector(ctx context.Context, w *watched) *cache.Reflector {
 
 // identity tells this cluster from all others, whatever its address: the UID of a namespace that every cluster has as
 // long as it lives. It is empty where that may not be read.
-func (r *Recorder) identity(ctx context.Context) (string, error) {
+func (r *Recorder) identity(ctx context.Context, meta metadata.Interface) (string, error) {
 	if r.translate != nil {
 		return history.VirtualIdentity, nil
 	}
-	list, err := r.meta.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).List(ctx, metav1.ListOptions{
+	list, err := meta.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", metav1.NamespaceSystem).String()})
 	switch {
 	case apierrors.IsForbidden(err):
@@ -237,12 +267,12 @@ func (r *Recorder) readPrevious(ctx context.Context) error {
 	if err != nil {
 		return ctx.Err()
 	}
-	_, to := db.Span()
+	from, to := db.Span()
 	snapshot, err := db.SnapshotAt(ctx, to)
 	if err = errors.Join(err, db.Close()); err != nil {
 		return fmt.Errorf("recorder: continue %s: %w", r.o.Path, err)
 	}
-	r.resumedFrom = to
+	r.recordedSince, r.resumedFrom = from, to
 	for _, g := range snapshot.NodeGroups {
 		r.previous = append(r.previous, apiNodeGroup(g))
 	}
@@ -252,17 +282,7 @@ func (r *Recorder) readPrevious(ctx context.Context) error {
 // blind says that a kind without which a recording says nothing is not watched now: that the recorder runs is then no
 // sign that it sees something.
 func (r *Recorder) blind(now time.Time) bool {
-	return slices.ContainsFunc(r.watches, func(w *watched) bool { return w.needed && w.down(now) })
-}
-
-// now is observed time: the clock's, but never going back.
-func (r *Recorder) now() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now := r.o.Clock.Now().UTC(); now.After(r.lastNow) {
-		r.lastNow = now
-	}
-	return r.lastNow
+	return slices.ContainsFunc(r.all(), func(w *watched) bool { return w.needed && w.downSince(now) != nil })
 }
 
 // Stats says how far a recording is.
@@ -273,7 +293,8 @@ type Stats struct {
 	Queued int64
 	// NodeGroups says where node groups come from.
 	NodeGroups string
-	// Trouble says which watches are down, "" if none is. They are tried again.
+	// Trouble says what is wrong: which watches are down, that the history cannot be written, that the credentials have
+	// expired, that the clock is wrong; "" if nothing is. What fails is tried again.
 	Trouble string
 	// Counts are the history's; zero until the recording has begun.
 	Counts history.WriteCounts

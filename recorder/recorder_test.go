@@ -103,7 +103,7 @@ func client(t *testing.T) (kubernetes.Interface, string) {
 		t.Fatal(err)
 	}
 	// A namespace never goes without its controller, and a test may run more than once.
-	name := fmt.Sprintf("%s-%d", strings.ToLower(t.Name()), namespaces.Add(1))
+	name := fmt.Sprintf("%s-%d", strings.ReplaceAll(strings.ToLower(t.Name()), "/", "-"), namespaces.Add(1))
 	if _, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

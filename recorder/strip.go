@@ -1,66 +1,60 @@
 package recorder
 
 import (
+	"reflect"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
 
-// strip drops, before an object waits in the queue, the bulky and private parts that a history never keeps. What is
-// kept is decided by the history's projection; this keeps memory small and secrets out of it. It changes o.
+// strip drops, as soon as an object is decoded, what a history does not keep: that keeps memory small and secrets out
+// of it. Of the cluster-autoscaler's command line the flags stay, secret values masked. It changes o.
 func strip(o scalehist.Object) {
+	switch o := o.(type) {
+	case *corev1.Event, *corev1.ConfigMap: // the history decides on the event's text and the status' lines
+		stripMeta(o)
+	case *appsv1.Deployment:
+		commands := map[string]corev1.Container{}
+		for i := range o.Spec.Template.Spec.Containers {
+			if c := &o.Spec.Template.Spec.Containers[i]; sources.IsAutoscaler(o, c) {
+				sources.KeepFlags(c)
+				commands[c.Name] = corev1.Container{Command: c.Command, Args: c.Args}
+			}
+		}
+		keep(o)
+		for i := range o.Spec.Template.Spec.Containers {
+			c := &o.Spec.Template.Spec.Containers[i]
+			c.Command, c.Args = commands[c.Name].Command, commands[c.Name].Args
+		}
+	default:
+		keep(o)
+	}
+}
+
+// keep makes o what the history keeps of it.
+func keep(o scalehist.Object) {
+	kept, ok := history.Kept(o)
+	if !ok {
+		stripMeta(o)
+		return
+	}
+	kept.SetResourceVersion(o.GetResourceVersion())
+	kept.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(kept).Elem())
+}
+
+func stripMeta(o scalehist.Object) {
 	o.SetManagedFields(nil)
 	if a := o.GetAnnotations(); a != nil {
 		delete(a, corev1.LastAppliedConfigAnnotation)
+		o.SetAnnotations(a)
 	}
-	switch o := o.(type) {
-	case *corev1.Pod:
-		stripPodSpec(&o.Spec)
-		o.Status.ContainerStatuses, o.Status.InitContainerStatuses, o.Status.EphemeralContainerStatuses = nil, nil, nil
-	case *corev1.Node:
-		o.Status.Images = nil
-	case *appsv1.Deployment:
-		if sources.FlagsOf(o) == nil { // the autoscaler's arguments are its settings
-			stripPodSpec(&o.Spec.Template.Spec)
-			return
-		}
-		for i := range o.Spec.Template.Spec.Containers {
-			stripEnvironment(&o.Spec.Template.Spec.Containers[i])
-		}
-	case *appsv1.DaemonSet:
-		stripPodSpec(&o.Spec.Template.Spec)
-	case *appsv1.ReplicaSet:
-		stripPodSpec(&o.Spec.Template.Spec)
-	case *appsv1.StatefulSet:
-		stripPodSpec(&o.Spec.Template.Spec)
-	case *batchv1.Job:
-		stripPodSpec(&o.Spec.Template.Spec)
-	case *corev1.ReplicationController:
-		if o.Spec.Template != nil {
-			stripPodSpec(&o.Spec.Template.Spec)
-		}
-	}
-}
-
-func stripPodSpec(s *corev1.PodSpec) {
-	for _, containers := range [][]corev1.Container{s.InitContainers, s.Containers} {
-		for i := range containers {
-			stripEnvironment(&containers[i])
-			containers[i].Command, containers[i].Args = nil, nil
-		}
-	}
-	s.EphemeralContainers, s.ImagePullSecrets = nil, nil
-}
-
-func stripEnvironment(c *corev1.Container) {
-	c.Env, c.EnvFrom, c.Lifecycle = nil, nil, nil
-	c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
 }
 
 // scalingReasons are the reasons of events on pods and claims that tell about scheduling and scaling. Others of the
@@ -76,9 +70,13 @@ var scalingReasons = map[string]bool{
 // scalingComponents are parts of the names of components all of whose events are kept.
 var scalingComponents = []string{"autoscaler", "karpenter", "machine-controller", "machinedeployment", "machineset", "node-controller", "nodelifecycle"}
 
+// scalingObjects are kinds all of whose events are kept: nodes and what providers make them of.
+var scalingObjects = map[string]bool{"Node": true, "Machine": true, "MachineSet": true, "MachineDeployment": true, "MachineClass": true,
+	"Worker": true, "NodePool": true, "NodeClaim": true}
+
 // tellsScaling says whether an event is recorded.
 func tellsScaling(e *corev1.Event) bool {
-	if e.InvolvedObject.Kind == "Node" || scalingReasons[e.Reason] {
+	if scalingObjects[e.InvolvedObject.Kind] || scalingReasons[e.Reason] {
 		return true
 	}
 	for _, c := range scalingComponents {

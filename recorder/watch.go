@@ -26,14 +26,21 @@ type watched struct {
 
 	mu      sync.Mutex
 	known   map[types.NamespacedName]seenObject
-	highest string        // highest resource version seen
-	listed  bool          // the first list has arrived
-	last    time.Time     // observed time of the last sign of life of this watch
-	changed chan struct{} // closed and replaced whenever something here changes
+	highest string                        // highest resource version seen
+	left    map[types.NamespacedName]bool // those of known that are not recorded
+	listed  bool                          // the first list has arrived
+	last    time.Time                     // observed time of the last sign of life of this watch
+	changed chan struct{}                 // closed and replaced whenever something here changes
 
 	open     bool      // a stream stands
 	watching bool      // the stream is through with the objects there were when it began
 	current  time.Time // while not watching: until when the kind was known
+	refused  bool      // no stream stood since the last list: the kind can be listed only
+
+	stream  *stream   // the one that stands
+	since   time.Time // when it was opened
+	silent  time.Time // when it was ended because it said nothing, zero if it was not
+	suspect *suspect  // set while a stream that was silent has yet to show that it missed nothing
 }
 
 type seenObject struct {
@@ -61,7 +68,7 @@ func (w *watched) Update(o any) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.put(obj, false)
+	return w.put(obj, false, w.emit)
 }
 
 // Delete implements cache.ReflectorStore; o is the last state of the object.
@@ -72,7 +79,7 @@ func (w *watched) Delete(o any) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.gone(obj)
+	return w.gone(obj, w.emit)
 }
 
 // Replace implements cache.ReflectorStore: the first list, or a new one after the watch could not resume. In the
@@ -96,32 +103,33 @@ func (w *watched) Replace(list []any, version string) error {
 	defer w.mu.Unlock()
 	first := !w.listed
 	w.listed = true
-	if !first {
-		missed := history.Gap{From: w.last, To: w.r.now(), Kinds: []string{w.kind}, Why: whyRestarted}
-		if !w.watching {
-			missed.From = w.current
-		}
-		if err := w.r.enqueue(item{gap: &missed}); err != nil {
-			return err
-		}
-	}
 	present := make(map[types.NamespacedName]types.UID, len(objects))
 	for _, o := range objects {
 		present[nameOf(o)] = o.GetUID()
 	}
+	var items []item
+	emit := func(it item) error {
+		it.order = "" // what a list shows is of one instant, and in the order that makes sense
+		items = append(items, it)
+		return nil
+	}
 	for _, name := range sortedNames(w.known) {
 		if was := w.known[name]; present[name] != was.uid {
-			if err := w.gone(w.stub(name, was.uid, version)); err != nil {
+			if err := w.gone(w.stub(name, was.uid, version), emit); err != nil {
 				return err
 			}
 		}
 	}
 	for _, o := range objects {
-		if err := w.put(o, first); err != nil {
+		if err := w.put(o, first, emit); err != nil {
 			return err
 		}
 	}
-	w.current = w.r.now()
+	at, err := w.deliver(items, first)
+	if err != nil {
+		return err
+	}
+	w.current, w.refused, w.suspect, w.silent = at, !w.open, nil, time.Time{}
 	if w.open { // a stream that sent the list
 		w.watching = true
 	}
@@ -132,6 +140,28 @@ func (w *watched) Replace(list []any, version string) error {
 	return nil
 }
 
+// deliver queues what a list brought, at one instant. What a later list brings ends the gap before it: the deletions in
+// it, which nobody saw, bear the instant at which the gap ends.
+func (w *watched) deliver(items []item, first bool) (time.Time, error) {
+	w.r.queueMu.Lock()
+	defer w.r.queueMu.Unlock()
+	at := w.r.now()
+	if first {
+		return at, w.r.enqueueAt(at, items)
+	}
+	missed := history.Gap{From: w.last, To: at, Kinds: []string{w.kind}, Why: whyRestarted}
+	switch {
+	case w.suspect != nil:
+		missed.From = w.suspect.from
+	case w.refused && !w.open:
+		missed.From, missed.Why = w.current, whyRefused
+	case !w.watching:
+		missed.From = w.current
+	}
+	// The gap is there before what happened in it: whoever reads in between sees that something is missing.
+	return at, w.r.enqueueAt(at, append([]item{{gap: &missed}}, items...))
+}
+
 // Resync implements cache.ReflectorStore; there is nothing to do again.
 func (w *watched) Resync() error { return nil }
 
@@ -139,11 +169,14 @@ func (w *watched) Resync() error { return nil }
 func (w *watched) Bookmark(version string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.suspect != nil && !newer(w.suspect.until, version) {
+		w.suspect = nil // it is through with all that there was, and missed nothing
+	}
 	w.advance(version)
 	return nil
 }
 
-// object strips what came from the API server.
+// object is what came from the API server, stripped when it was decoded.
 func (w *watched) object(o any) (scalehist.Object, error) {
 	if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 		o = tombstone.Obj
@@ -152,15 +185,14 @@ func (w *watched) object(o any) (scalehist.Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("watch %s: the server sent a %T", w.kind, o)
 	}
-	obj.GetObjectKind().SetGroupVersionKind(w.resource.GroupVersion().WithKind(w.kind))
-	strip(obj)
+	obj.GetObjectKind().SetGroupVersionKind(w.gvk())
 	return obj, nil
 }
 
 // stub is what is left of an object whose last state was not seen.
 func (w *watched) stub(name types.NamespacedName, uid types.UID, version string) scalehist.Object {
 	o := w.example.DeepCopyObject().(scalehist.Object)
-	o.GetObjectKind().SetGroupVersionKind(w.resource.GroupVersion().WithKind(w.kind))
+	o.GetObjectKind().SetGroupVersionKind(w.gvk())
 	o.SetNamespace(name.Namespace)
 	o.SetName(name.Name)
 	o.SetUID(uid)
@@ -168,15 +200,33 @@ func (w *watched) stub(name types.NamespacedName, uid types.UID, version string)
 	return o
 }
 
-// put queues a new or changed object. first says that it is part of the first list.
-func (w *watched) put(o scalehist.Object, first bool) error {
+// emit queues what the watch shows. The first thing that a stream shows which was opened in place of a silent one tells
+// whether that one had missed something.
+func (w *watched) emit(it item) error {
+	if s := w.suspect; s != nil {
+		w.suspect = nil
+		if it.order == "" || !newer(it.order, s.until) {
+			gap := history.Gap{From: s.from, To: w.r.now(), Kinds: []string{w.kind}, Why: whySilent}
+			if err := w.r.enqueue(item{gap: &gap}); err != nil {
+				return err
+			}
+		}
+	}
+	if w.kind == "Event" || w.r.foreign(w.target) { // they may be kept in a store of their own, with versions of its own
+		it.order = ""
+	}
+	return w.r.enqueue(it)
+}
+
+// put gives emit a new or changed object. first says that it is part of the first list.
+func (w *watched) put(o scalehist.Object, first bool, emit func(item) error) error {
 	name, now := nameOf(o), seenObject{uid: o.GetUID(), version: o.GetResourceVersion()}
 	was, ok := w.known[name]
 	if ok && was == now {
 		return nil
 	}
 	if ok && was.uid != now.uid { // a deletion that a resumed watch did not show
-		if err := w.gone(w.stub(name, was.uid, was.version)); err != nil {
+		if err := w.gone(w.stub(name, was.uid, was.version), emit); err != nil {
 			return err
 		}
 		ok = false
@@ -186,7 +236,7 @@ func (w *watched) put(o scalehist.Object, first bool) error {
 		op = scalehist.OpAdd
 	}
 	if w.kept(o, first) {
-		if err := w.r.enqueue(item{entry: &history.Entry{Change: scalehist.Change{Op: op, Object: o}}}); err != nil {
+		if err := emit(item{order: now.version, entry: &history.Entry{Change: scalehist.Change{Op: op, Object: o}}}); err != nil {
 			return err
 		}
 	}
@@ -195,29 +245,31 @@ func (w *watched) put(o scalehist.Object, first bool) error {
 	return nil
 }
 
-// gone queues a deletion. That an event object expires is no news.
-func (w *watched) gone(o scalehist.Object) error {
-	if _, isEvent := o.(*corev1.Event); !isEvent {
-		if err := w.r.enqueue(item{entry: &history.Entry{Change: scalehist.Change{Op: scalehist.OpDelete, Object: o}}}); err != nil {
+// gone gives emit a deletion. That an event object expires is no news.
+func (w *watched) gone(o scalehist.Object, emit func(item) error) error {
+	if _, isEvent := o.(*corev1.Event); !isEvent && !w.left[nameOf(o)] {
+		if err := emit(item{order: o.GetResourceVersion(), entry: &history.Entry{Change: scalehist.Change{Op: scalehist.OpDelete, Object: o}}}); err != nil {
 			return err
 		}
 	}
 	delete(w.known, nameOf(o))
+	delete(w.left, nameOf(o))
 	w.advance(o.GetResourceVersion())
 	return nil
 }
 
-// kept leaves out events that say nothing about scaling, and those of the first list that a former recording has or
-// that happened before anything was recorded.
+// kept leaves out events that say nothing about scaling, and those of the first list that happened before anything was
+// recorded. What a former recording should have may be among the rest: it may have been killed. The store knows those it
+// has by their UIDs.
 func (w *watched) kept(o scalehist.Object, first bool) bool {
 	e, isEvent := o.(*corev1.Event)
 	if !isEvent {
-		return true
+		return w.passes(o)
 	}
 	if !tellsScaling(e) {
 		return false
 	}
-	return !first || !w.r.resumedFrom.IsZero() && lastHappened(e).After(w.r.resumedFrom)
+	return !first || !w.r.resumedFrom.IsZero() && lastHappened(e).After(w.r.recordedSince)
 }
 
 // advance notes that everything up to a resource version has been queued, and wakes who waits for it.

@@ -3,7 +3,7 @@ package recorder
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -24,13 +24,17 @@ type writer struct {
 	r     *Recorder
 	store *history.Writer
 	kinds []string
-	// stop ends the watches after an error.
-	stop func()
+	// stop ends the watches after an error; stopping is closed when they are to end.
+	stop     func()
+	stopping <-chan struct{}
+	file     os.FileInfo // the history's
 
 	waiting int // watches whose first list is not complete
 	begun   time.Time
 	batch   []history.Entry
+	order   []string // of each entry in batch: see item.order
 	alive   time.Time
+	jumped  time.Time // when the clock jumped last
 	groups  *nodeGroups
 	err     error
 }
@@ -58,6 +62,8 @@ func (w *writer) run(ctx context.Context) error {
 		case <-due:
 			timer, due = nil, nil
 			w.try(func() error { return w.commit(ctx) })
+			w.try(w.inPlace)
+			w.try(func() error { return w.tellClock(ctx) })
 			w.try(func() error { return w.sign(ctx) })
 		}
 		// With Options.Times only a flush commits: virtual time may stand still for ever.
@@ -84,7 +90,7 @@ func (w *writer) take(ctx context.Context, it item) {
 	switch {
 	case it.entry != nil:
 		w.groups.observe(it.entry)
-		w.batch = append(w.batch, *it.entry)
+		w.batch, w.order = append(w.batch, *it.entry), append(w.order, it.order)
 		if len(w.batch) >= w.r.o.BatchSize && !w.begun.IsZero() && w.r.translate == nil {
 			w.try(func() error { return w.commit(ctx) })
 		}
@@ -96,14 +102,20 @@ func (w *writer) take(ctx context.Context, it item) {
 		if it.gap.From.Before(w.begun) {
 			it.gap.From = w.begun
 		}
-		w.try(func() error { return w.store.Gap(ctx, *it.gap) })
+		w.try(func() error { return w.gap(ctx, *it.gap) })
 	case it.synced != nil:
 		w.waiting--
 		if w.waiting == 0 {
 			w.try(func() error { return w.begin(ctx) })
 		}
+	case it.write != nil:
+		w.try(func() error { return w.persist(ctx, func() error { return it.write(ctx, w.store) }) })
 	case it.barrier != nil:
 		w.try(func() error { return w.commit(ctx) })
+		if !w.begun.IsZero() && w.r.translate == nil { // who asked knows the state of this instant: it stays, whatever comes
+			w.alive = time.Time{}
+			w.try(func() error { return w.sign(ctx) })
+		}
 		it.barrier <- w.err
 	}
 }
@@ -111,20 +123,26 @@ func (w *writer) take(ctx context.Context, it item) {
 // begin opens the recording with the state that the first lists, and what came after them, add up to.
 func (w *writer) begin(ctx context.Context) error {
 	w.begun = w.r.now()
-	if _, err := w.store.Begin(ctx, w.begun, append(slices.Clone(w.kinds), "NodeGroup")); err != nil {
+	if err := w.persist(ctx, func() error {
+		_, err := w.store.Begin(ctx, w.begun, append(slices.Clone(w.kinds), "NodeGroup"))
+		return err
+	}); err != nil {
 		return err
 	}
 	state, seen := w.state()
 	w.groups.dirty, w.groups.when = true, w.begun // a history that is continued may have groups that are gone
-	for _, kind := range w.kinds {
+	for _, kind := range append(slices.Clone(w.kinds), w.r.others.absent...) {
 		if kind == "Event" {
 			continue
 		}
-		if _, err := w.store.Reconcile(ctx, w.begun, kind, state.of(kind)); err != nil {
+		if err := w.persist(ctx, func() error {
+			_, err := w.store.Reconcile(ctx, w.begun, kind, state.of(kind))
+			return err
+		}); err != nil {
 			return err
 		}
 	}
-	w.batch = state
+	w.batch, w.order = state, make([]string, len(state))
 	if err := w.commit(ctx); err != nil {
 		return err
 	}
@@ -180,6 +198,9 @@ func (w *writer) commit(ctx context.Context) error {
 		return nil
 	}
 	changes := len(w.batch)
+	if w.r.translate == nil {
+		w.sortByVersion()
+	}
 	groups := w.groups.changes()
 	w.batch = append(w.batch, groups...)
 	if len(w.batch) == 0 {
@@ -193,25 +214,112 @@ func (w *writer) commit(ctx context.Context) error {
 	} else if len(groups) > 0 {
 		slices.SortStableFunc(w.batch, func(a, b history.Entry) int { return a.ObservedAt.Compare(b.ObservedAt) })
 	}
-	if err := w.store.Write(ctx, w.batch); err != nil {
+	// A recorder that is killed is alive in the history up to what it wrote last: what it missed until then must be there.
+	if err := w.keepGaps(ctx, w.batch[len(w.batch)-1].ObservedAt); err != nil {
+		return err
+	}
+	if err := w.persist(ctx, func() error { return w.store.Write(ctx, w.batch) }); err != nil {
 		return err
 	}
 	clear(w.batch) // let the objects go
-	w.batch = w.batch[:0]
+	w.batch, w.order = w.batch[:0], w.order[:0]
 	w.r.written.Add(int64(changes))
 	counts := w.store.Counts()
 	w.r.counts.Store(&counts)
 	return nil
 }
 
+// sortByVersion brings the batch into the API server's order. The node groups changed with a node: they go where it goes.
+func (w *writer) sortByVersion() {
+	var cause scalehist.Object
+	for i := range w.batch {
+		if w.batch[i].ObservedAt.Equal(w.groups.when) {
+			cause = w.batch[i].Change.Object
+		}
+	}
+	byVersion(w.batch, w.order)
+	for i := range w.batch {
+		if w.batch[i].Change.Object == cause {
+			w.groups.when = w.batch[i].ObservedAt
+		}
+	}
+}
+
+// gap notes a gap; one that follows another of its sort at once makes that one longer.
+func (w *writer) gap(ctx context.Context, g history.Gap) error {
+	return w.persist(ctx, func() error { return w.store.GrowGap(ctx, g) })
+}
+
+// tellClock notes what is wrong with the clock, in the history too.
+func (w *writer) tellClock(ctx context.Context) error {
+	if !w.jumped.IsZero() && w.r.now().Sub(w.jumped) > jumpShown {
+		w.jumped = time.Time{}
+		w.r.trouble.set(ctx, partJump, "")
+	}
+	for _, n := range w.r.clocks.take() {
+		part := partClock
+		if n.series == JumpSeries {
+			part, w.jumped = partJump, n.at
+			if n.off > 0 && n.at.After(w.begun) {
+				from := n.from
+				if from.Before(w.begun) {
+					from = w.begun
+				}
+				if err := w.gap(ctx, history.Gap{From: from, To: n.at, Why: n.String()}); err != nil {
+					return err
+				}
+			}
+		}
+		w.r.trouble.set(ctx, part, n.String())
+		err := w.persist(ctx, func() error {
+			return w.store.Sample(ctx, []history.Sample{{Series: n.series, At: n.at, Value: n.off.Seconds()}})
+		})
+		if err == nil && n.off != 0 {
+			err = w.persist(ctx, func() error {
+				return w.store.SetMeta(ctx, n.series, n.at.Format(time.RFC3339)+": "+n.String())
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepGaps notes what is not watched, up to an instant: kinds that cannot be, and watches that are down.
+func (w *writer) keepGaps(ctx context.Context, at time.Time) error {
+	for _, g := range w.r.unwatch {
+		g.From, g.To = w.begun, at
+		if err := w.gap(ctx, g); err != nil {
+			return err
+		}
+	}
+	for _, watch := range w.r.all() {
+		g := watch.downSince(at)
+		if g == nil || g.From.IsZero() { // it has not listed yet: it is of a kind that came to be served just now
+			continue
+		}
+		if g.From.Before(w.begun) {
+			g.From = w.begun
+		}
+		if err := w.gap(ctx, *g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sign notes that the recording is alive.
 func (w *writer) sign(ctx context.Context) error {
-	now := w.r.now()
-	if now.Sub(w.alive) < aliveInterval || w.r.blind(now) {
+	now, idle := w.r.idleAt()
+	if !idle || now.Sub(w.alive) < aliveInterval {
 		return nil
 	}
 	w.alive = now
-	return w.store.Alive(ctx, now)
+	if err := w.keepGaps(ctx, now); err != nil || w.r.blind(now) {
+		return err
+	}
+	return w.persist(ctx, func() error { return w.store.Alive(ctx, now) })
 }
 
 // end writes the rest, notes the kinds that were not watched or not any more, and closes the recording.
@@ -222,21 +330,14 @@ func (w *writer) end(ctx context.Context) error {
 	if err := w.commit(ctx); err != nil {
 		return err
 	}
+	if err := w.tellClock(ctx); err != nil {
+		return err
+	}
 	at := w.r.now()
-	for _, g := range w.r.unwatch {
-		g.From, g.To = w.begun, at
-		if err := w.store.Gap(ctx, g); err != nil {
-			return err
-		}
+	if err := w.keepGaps(ctx, at); err != nil {
+		return err
 	}
-	for _, watch := range w.r.watches {
-		if g := watch.lost(at); g != nil {
-			if err := w.store.Gap(ctx, *g); err != nil {
-				return err
-			}
-		}
-	}
-	return w.store.End(ctx, at)
+	return w.persist(ctx, func() error { return w.store.End(ctx, at) })
 }
 
 // sortEntries orders entries of one instant by kind, namespace and name; changes of one object stay in order.
@@ -249,8 +350,5 @@ func sortEntries(list []history.Entry) {
 }
 
 func kindOf(e *history.Entry) string {
-	if kind := e.Change.Object.GetObjectKind().GroupVersionKind().Kind; kind != "" {
-		return kind
-	}
-	return fmt.Sprintf("%T", e.Change.Object)
+	return history.KindOf(e.Change.Object)
 }

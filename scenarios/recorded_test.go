@@ -36,19 +36,19 @@ func imported(ctx SpecContext, file string) Source {
 	return History(name, db)
 }
 
-// truth is the part of <name>.truth.json that a replay is held against: everything the real autoscaler was seen to do.
-type truth struct {
+// outcomes are the part of <name>.truth.json that a replay is held against: everything the real autoscaler was seen to do.
+type outcomes struct {
 	Outcomes []struct {
 		ScaledUp   map[string]int `json:"scaledUp"`
 		ScaledDown map[string]int `json:"scaledDown"`
 	} `json:"outcomes"`
 }
 
-func readTruth(name string) truth {
+func readTruth(name string) outcomes {
 	GinkgoHelper()
 	b, err := os.ReadFile(filepath.Join(sharedRecordings, name+".truth.json"))
 	Expect(err).NotTo(HaveOccurred())
-	var t truth
+	var t outcomes
 	Expect(json.Unmarshal(b, &t)).To(Succeed())
 	Expect(t.Outcomes).NotTo(BeEmpty())
 	return t

@@ -3,6 +3,7 @@ package virtualca
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand"
 	"regexp"
 	"slices"
@@ -69,6 +70,11 @@ type Autoscaler struct {
 	// events is when an event was last written, unready the copies of nodes that only count as not ready.
 	events  map[string]time.Time
 	unready map[*corev1.Node]*corev1.Node
+	// status is what the status ConfigMap says, transitions since when.
+	status      *clusterStatus
+	transitions map[string]transition
+	// down is what scale-down remembers.
+	down *downState
 }
 
 // New makes an autoscaler that has not run a loop yet. It is an error when the settings are impossible, or the price
@@ -95,8 +101,9 @@ func New(cluster scalehist.Cluster, provider CloudProvider, settings Settings) (
 		return nil, fmt.Errorf("fit checker: %w", err)
 	}
 	a := &Autoscaler{cluster: cluster, provider: provider, settings: settings, checker: checker, hints: newHints(),
-		random: newRandom(settings.Seed), exampleCache: map[string]*example{}, events: map[string]time.Time{}}
+		random: newRandom(settings.Seed), exampleCache: map[string]*example{}, events: map[string]time.Time{}, transitions: map[string]transition{}}
 	a.state = newClusterState(&a.settings)
+	a.down = newDownState(&a.settings.Down)
 	if settings.Priorities != "" {
 		a.priorities, a.prioritiesErr = parsePriorities(settings.Priorities)
 	}
@@ -118,3 +125,7 @@ func (a *Autoscaler) Resume(at time.Time, group string, delta int) {
 
 // Settings are the settings it runs with.
 func (a *Autoscaler) Settings() Settings { return a.settings }
+
+// Utilization is the share of each node's resources that is asked for, by node name, of the nodes the last loop's
+// scale-down looked at.
+func (a *Autoscaler) Utilization() map[string]float64 { return maps.Clone(a.down.utilization) }

@@ -16,7 +16,8 @@ type backoffEntry struct {
 	duration   time.Duration
 	until      time.Time
 	lastFailed time.Time
-	reason     string
+	// code and reason are the provider's, for the status.
+	code, reason string
 }
 
 func newBackoff(s *Settings) *backoff {
@@ -25,7 +26,7 @@ func newBackoff(s *Settings) *backoff {
 
 // fail starts a backoff. A failure during one has the same length again: several scale-ups may fail at once; one after
 // it ended has twice the length, up to the maximum.
-func (b *backoff) fail(group, reason string, now time.Time) time.Time {
+func (b *backoff) fail(group, code, reason string, now time.Time) time.Time {
 	d := b.initial
 	if e := b.groups[group]; e != nil {
 		d = e.duration
@@ -33,7 +34,7 @@ func (b *backoff) fail(group, reason string, now time.Time) time.Time {
 			d = min(2*e.duration, b.maximum)
 		}
 	}
-	b.groups[group] = &backoffEntry{duration: d, until: now.Add(d), lastFailed: now, reason: reason}
+	b.groups[group] = &backoffEntry{duration: d, until: now.Add(d), lastFailed: now, code: code, reason: reason}
 	return now.Add(d)
 }
 

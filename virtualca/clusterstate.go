@@ -175,7 +175,7 @@ func (l *loop) updateRequest(ctx context.Context, group string) {
 	}
 	wait := l.a.provisionTime(group)
 	l.event("ScaleUpTimedOut", l.statusObject(), fmt.Sprintf("Nodes added to group %s failed to register within %s", group, l.now.Sub(req.at)))
-	l.backOff(group, fmt.Sprintf("Scale-up timed out for node group %s after %s", group, wait))
+	l.backOff(group, "timeout", fmt.Sprintf("Scale-up timed out for node group %s after %s", group, wait))
 	delete(cs.requests, group)
 	if err := l.a.provider.DecreaseTargetSize(ctx, l.now, group, req.increase); err != nil {
 		l.event("FailedToRevertScaleUp", l.statusObject(), fmt.Sprintf("Failed to revert scale-up of group %s by %d: %v", group, req.increase, err))
@@ -212,13 +212,13 @@ func (l *loop) updateCreationErrors(group string) {
 		cs.register(group, -unseen[code], l.now, l.a.provisionTime(group))
 		l.event("ScaleUpFailed", l.statusObject(), fmt.Sprintf("Failed adding %d nodes (%d unseen previously) to group %s due to %s.%s; source errors: %s",
 			unseen[code], unseen[code], group, e.Class, e.Code, e.Message))
-		l.backOff(group, e.Message)
+		l.backOff(group, e.Code, e.Message)
 	}
 }
 
 // backOff keeps a group from growing and remembers when a scale-up last failed.
-func (l *loop) backOff(group, reason string) {
-	until := l.a.state.backoff.fail(group, reason, l.now)
+func (l *loop) backOff(group, code, reason string) {
+	until := l.a.state.backoff.fail(group, code, reason, l.now)
 	l.a.lastScaleUpFail = l.now
 	l.note("%s is backed off until %s: %s", group, until.UTC().Format(time.RFC3339), reason)
 }

@@ -53,21 +53,21 @@ func flagSet(s *Settings) *pflag.FlagSet {
 	f.BoolVar(&s.RecordDuplicatedEvents, "record-duplicated-events", s.RecordDuplicatedEvents, "")
 	f.StringVar(&s.Namespace, "namespace", s.Namespace, "")
 	f.StringVar(&s.StatusConfigMap, "status-config-map-name", s.StatusConfigMap, "")
+	f.BoolVar(&s.WriteStatus, "write-status-configmap", s.WriteStatus, "")
+	downFlags(f, &s.Down)
 	return f
 }
 
-// scaleDownFlags are the upstream flags of scale-down, which is not modelled yet: one warning speaks for all of them.
-var scaleDownFlags = set(`
-	scale-down-enabled scale-down-unneeded-time scale-down-unready-time scale-down-unready-enabled scale-down-delay-after-add
-	scale-down-delay-after-delete scale-down-delay-after-failure scale-down-delay-type-local scale-down-utilization-threshold
-	scale-down-gpu-utilization-threshold scale-down-non-empty-candidates-count scale-down-candidates-pool-ratio
-	scale-down-candidates-pool-min-count scale-down-simulation-timeout max-scale-down-parallelism max-drain-parallelism
-	max-empty-bulk-delete max-graceful-termination-sec max-pod-eviction-time max-bulk-soft-taint-count max-bulk-soft-taint-time
-	skip-nodes-with-system-pods skip-nodes-with-local-storage skip-nodes-with-custom-controller-pods min-replica-count
-	blocking-system-pod-distruption-timeout unremovable-node-recheck-timeout ignore-daemonsets-utilization
-	ignore-mirror-pods-utilization daemonset-eviction-for-empty-nodes daemonset-eviction-for-occupied-nodes
-	cordon-node-before-terminating node-delete-delay-after-taint node-deletion-delay-timeout node-deletion-batcher-interval
-	node-deletion-in-batch-enabled drain-priority-config`)
+// removed are flags of earlier versions that 1.36 does not know any more, with what took their place.
+var removed = map[string]string{
+	"max-empty-bulk-delete": "--max-scale-down-parallelism bounds removals now",
+}
+
+// deprecated are flags that still work, with what is to be said instead. --scale-down-enabled is not among them: it is
+// how a replay leaves nodes alone.
+var deprecated = map[string]string{
+	"ignore-taint": "--startup-taint says the same",
+}
 
 // notModelled are the other upstream flags that change decisions in ways the virtual autoscaler does not follow yet.
 var notModelled = set(`
@@ -80,9 +80,10 @@ var notModelled = set(`
 	max-autoprovisioned-node-group-count scheduler-config-file salvo-scale-up fastpath-binpacking-enabled
 	max-binpacking-time max-nodegroup-binpacking-duration scaleup-simulation-for-skipped-node-groups-enabled
 	capacity-buffer-controller-enabled capacity-buffer-pod-injection-enabled capacity-quotas-enabled
-	frequent-loops-enabled feature-gates regional`)
+	frequent-loops-enabled feature-gates regional node-deletion-in-batch-enabled`)
 
-// irrelevant are upstream flags that do not change what is decided.
+// irrelevant are upstream flags that do not change what is decided. Those on the candidates of scale-down limit nothing
+// in 1.36; the time for soft taints is wall clock.
 var irrelevant = set(`
 	v vmodule logtostderr alsologtostderr stderrthreshold log-dir log-file log-file-max-size log-backtrace-at log-flush-frequency
 	add-dir-header one-output skip-headers skip-log-headers logging-format log-json-info-buffer-size log-json-split-stream
@@ -90,10 +91,11 @@ var irrelevant = set(`
 	address kubernetes kubeconfig kube-api-content-type kube-client-qps kube-client-burst cloud-config cloud-provider
 	cluster-name user-agent nodes node-group-auto-discovery profiling leader-elect leader-elect-lease-duration
 	leader-elect-renew-deadline leader-elect-retry-period leader-elect-resource-lock leader-elect-resource-name
-	leader-elect-resource-namespace max-inactivity max-failing-time max-startup-time write-status-configmap emit-per-nodegroup-metrics
+	leader-elect-resource-namespace max-inactivity max-failing-time max-startup-time emit-per-nodegroup-metrics
 	debugging-snapshot-enabled aws-use-static-instance-list gce-concurrent-refreshes gce-mig-instances-min-refresh-wait-time
 	bulk-mig-instances-listing-enabled predicate-parallelism cluster-snapshot-parallelism estimator
-	clusterapi-cloud-config-authoritative help version`)
+	clusterapi-cloud-config-authoritative scale-down-non-empty-candidates-count scale-down-candidates-pool-ratio
+	scale-down-candidates-pool-min-count max-bulk-soft-taint-time help version`)
 
 func set(words string) map[string]bool {
 	out := map[string]bool{}
@@ -111,8 +113,7 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 	out := DefaultSettings()
 	out.Priorities = s.Priorities
 	f := flagSet(&out)
-	var warnings, scaleDown []string
-	removesNodes := true
+	var warnings []string
 	for i := 0; i < len(s.Flags); i++ {
 		arg := s.Flags[i]
 		if arg == "--" || arg == "" {
@@ -135,10 +136,9 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 			}
 			switch {
 			case irrelevant[name]:
-			case name == "scale-down-enabled":
-				removesNodes = value != "false"
-			case scaleDownFlags[name]:
-				scaleDown = append(scaleDown, "--"+name)
+			case removed[name] != "":
+				warnings = append(warnings, fmt.Sprintf("flag --%s is gone from cluster-autoscaler 1.36 and has no effect: %s", name, removed[name]))
+			case notModelled[name] && hasValue && asDefault(name, value):
 			case notModelled[name]:
 				warnings = append(warnings, fmt.Sprintf("flag --%s is not modelled: the replay decides as if it were not set", name))
 			default:
@@ -164,14 +164,20 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 		if err := flag.Value.Set(value); err != nil {
 			return Settings{}, warnings, fmt.Errorf("flag --%s=%s: %w", name, value, err)
 		}
-	}
-	if removesNodes {
-		warnings = append(warnings, scaleDownWarning(scaleDown))
+		if instead := deprecated[name]; instead != "" {
+			warnings = append(warnings, fmt.Sprintf("flag --%s is deprecated: %s", name, instead))
+		}
 	}
 	if err := out.check(); err != nil {
 		return Settings{}, warnings, err
 	}
 	return out, append(warnings, out.expanderWarnings()...), nil
+}
+
+// asDefault says whether a switch that is not modelled is given as it stands anyway.
+func asDefault(name, value string) bool {
+	on, err := strconv.ParseBool(value)
+	return err == nil && unmodelledTypes["bool"][name] && on == (name == "frequent-loops-enabled")
 }
 
 // expanderWarnings tell of expanders that do not do what their name says.
@@ -184,15 +190,6 @@ func (s Settings) expanderWarnings() []string {
 		out = append(out, "--expander=random: the choice is made with a fixed seed and is the same in every run")
 	}
 	return out
-}
-
-// scaleDownWarning says that nodes stay, and which flags were given in vain.
-func scaleDownWarning(flags []string) string {
-	text := "scale-down is not modelled: no node is removed"
-	if len(flags) > 0 {
-		text += " (" + strings.Join(flags, ", ") + " without effect)"
-	}
-	return text
 }
 
 // check refuses settings upstream would not start with.

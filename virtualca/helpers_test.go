@@ -2,10 +2,13 @@ package virtualca
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,15 +20,36 @@ import (
 
 var testStart = time.Date(2026, time.March, 1, 10, 0, 0, 0, time.UTC)
 
-// testCluster is a scalehist.Cluster of plain objects.
+// testCluster is a scalehist.Cluster of plain objects. Evicted pods go at once, unless stubborn.
 type testCluster struct {
 	objects scalehist.Objects
 	// tainted are the calls of SetTaints: "node: [keys]".
 	tainted []string
+	// evicted are the calls of Evict, by pod.
+	evicted []string
+	// refuse makes evictions of a pod fail, stubborn lets a pod stay after its eviction, failTaint fails SetTaints of
+	// a node.
+	refuse, stubborn, failTaint map[string]bool
 }
 
-func (c *testCluster) Cluster() *scalehist.Objects                 { return &c.objects }
-func (c *testCluster) Evict(context.Context, string, string) error { return nil }
+func (c *testCluster) Cluster() *scalehist.Objects { return &c.objects }
+
+func (c *testCluster) Evict(_ context.Context, namespace, name string) error {
+	c.evicted = append(c.evicted, name)
+	switch {
+	case c.refuse[name]:
+		return errors.New("the budget needs it")
+	case c.stubborn[name]:
+		return nil
+	}
+	for i, p := range c.objects.Pods {
+		if p.Namespace == namespace && p.Name == name {
+			c.objects.Pods = slices.Delete(slices.Clone(c.objects.Pods), i, i+1)
+			return nil
+		}
+	}
+	return apierrors.NewNotFound(corev1.Resource("pods"), name)
+}
 
 func (c *testCluster) SetTaints(_ context.Context, node string, taints []corev1.Taint) error {
 	var keys []string
@@ -33,14 +57,37 @@ func (c *testCluster) SetTaints(_ context.Context, node string, taints []corev1.
 		keys = append(keys, t.Key)
 	}
 	c.tainted = append(c.tainted, fmt.Sprintf("%s: %v", node, keys))
+	if c.failTaint[node] {
+		return errors.New("the server is away")
+	}
+	c.change(node, func(n *corev1.Node) { n.Spec.Taints = taints })
+	return nil
+}
+
+func (c *testCluster) change(node string, do func(*corev1.Node)) {
+	for i, n := range c.objects.Nodes {
+		if n.Name == node {
+			n = n.DeepCopy()
+			do(n)
+			c.objects.Nodes = slices.Clone(c.objects.Nodes)
+			c.objects.Nodes[i] = n
+		}
+	}
+}
+
+func (c *testCluster) Cordon(_ context.Context, node string, on bool) error {
+	c.change(node, func(n *corev1.Node) { n.Spec.Unschedulable = on })
 	return nil
 }
 
 // advance lets the provider's events become true in the cluster.
 func (c *testCluster) advance(p *cloudprovider.Provider, now time.Time) {
 	for _, e := range p.Advance(now) {
-		if e.Type == cloudprovider.NodeJoined {
+		switch e.Type {
+		case cloudprovider.NodeJoined:
 			c.objects.Nodes = append(c.objects.Nodes, e.Node)
+		case cloudprovider.NodeGone:
+			c.objects.Nodes = slices.DeleteFunc(slices.Clone(c.objects.Nodes), func(n *corev1.Node) bool { return n.Name == e.NodeName })
 		}
 	}
 }

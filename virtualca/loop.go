@@ -36,6 +36,12 @@ type loop struct {
 	templates map[string]*template
 	// likeness remembers which shapes are alike although not equal.
 	likeness map[[2]int]bool
+	// hidden are registered nodes that have not started and for which upcoming ones stand in the snapshot.
+	hidden map[string]bool
+	// resourceUnready counts the nodes of each group that only wait for a GPU.
+	resourceUnready map[string]int
+	// stay says why nodes are not removed, by name.
+	stay map[string]string
 	// scaleDownForbidden: scale-up waits for more pods, so nothing may be deleted in this loop either.
 	scaleDownForbidden bool
 }
@@ -49,15 +55,24 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 		a.lastScaleUp, a.lastScaleUpFail = now.Add(-time.Hour), now.Add(-time.Hour)
 	}
 	d := scalehist.Decision{At: now, Loop: a.loops, Outcome: scalehist.ScaleUpNotTried}
-	l := &loop{a: a, now: now, d: &d, objects: a.cluster.Cluster(), likeness: map[[2]int]bool{}, groupOf: map[string]string{}}
-	err := l.run(ctx)
+	l := a.newLoop(now, &d)
+	err := l.work(ctx)
+	if err == nil {
+		l.objects = a.cluster.Cluster()
+		err = l.run(ctx)
+	}
 	d.Backoff = a.state.backoff.list(l.groups, now)
-	d.Again = d.Outcome == scalehist.ScaleUpSuccessful
+	d.Again = d.Outcome == scalehist.ScaleUpSuccessful || d.ScaleDown == scalehist.ScaleDownNodeDeleteStarted
 	a.forgetEvents(now)
 	if err != nil {
 		return d, fmt.Errorf("autoscaler loop %d: %w", a.loops, err)
 	}
 	return d, nil
+}
+
+func (a *Autoscaler) newLoop(now time.Time, d *scalehist.Decision) *loop {
+	return &loop{a: a, now: now, d: d, likeness: map[[2]int]bool{}, groupOf: map[string]string{}, hidden: map[string]bool{},
+		stay: map[string]string{}, resourceUnready: map[string]int{}}
 }
 
 // refresh reads the node groups anew, after the provider changed a size.
@@ -98,10 +113,12 @@ func (l *loop) run(ctx context.Context) error {
 	}
 	l.findExamples()
 	l.updateState(ctx)
+	defer l.updateStatus()
 	l.removeLongUnregistered(ctx)
 	if !l.a.state.clusterHealthy() {
 		l.event("ClusterUnhealthy", l.statusObject(), "Cluster is unhealthy")
 		l.note("the cluster is unhealthy: too many nodes are not ready")
+		l.a.down.clear()
 		return nil
 	}
 	l.removeFailed(ctx)
@@ -114,26 +131,49 @@ func (l *loop) run(ctx context.Context) error {
 	if err := l.scaleUpIfNeeded(ctx); err != nil {
 		return err
 	}
+	if l.a.settings.Down.Enabled {
+		if err := l.scaleDown(ctx); err != nil {
+			return err
+		}
+	}
 	if l.a.settings.EnforceMinSize {
 		l.enforceMinSizes(ctx)
 	}
 	return nil
 }
 
-// cleanUp takes the deletion taints of an earlier autoscaler off the nodes of known groups: whoever put them there does
-// not go on with it. Upstream uncordons such nodes as well, which the Cluster has no means for.
+// cleanUp takes the deletion taints of an earlier autoscaler off the nodes of known groups and opens them: whoever put
+// them there does not go on with it. Candidate taints go as well when none are put.
 func (l *loop) cleanUp(ctx context.Context) error {
 	changed := false
 	for _, n := range l.objects.Nodes {
-		if _, ok := l.a.provider.GroupForNode(n); !ok || !hasTaint(n, toBeDeletedTaint) {
+		if _, ok := l.a.provider.GroupForNode(n); !ok {
 			continue
 		}
-		taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == toBeDeletedTaint })
+		taints := n.Spec.Taints
+		deleting := hasTaint(n, toBeDeletedTaint)
+		if deleting {
+			taints = without(taints, toBeDeletedTaint)
+		}
+		if l.a.settings.Down.SoftTaints == 0 {
+			taints = without(taints, deletionCandidateTaint)
+		}
+		if len(taints) == len(n.Spec.Taints) {
+			continue
+		}
 		if err := l.a.cluster.SetTaints(ctx, n.Name, taints); err != nil {
-			return fmt.Errorf("take taint %s off node %s: %w", toBeDeletedTaint, n.Name, err)
+			return fmt.Errorf("clean up the taints of node %s: %w", n.Name, err)
+		}
+		changed = true
+		if !deleting {
+			continue
+		}
+		if l.a.settings.Down.Cordon && n.Spec.Unschedulable {
+			if err := l.a.cluster.Cordon(ctx, n.Name, false); err != nil {
+				return fmt.Errorf("open node %s: %w", n.Name, err)
+			}
 		}
 		l.event("ClusterAutoscalerCleanup", "Node/"+n.Name, "marking the node as schedulable")
-		changed = true
 	}
 	if changed {
 		l.objects = l.a.cluster.Cluster()
@@ -172,6 +212,7 @@ func (l *loop) addUpcoming() error {
 			if err := s.RemoveNode(name); err != nil {
 				return fmt.Errorf("upcoming nodes of %s: %w", g.Name, err)
 			}
+			l.hidden[name] = true
 		}
 		for i := range n {
 			info := t.nodeInfo(fmt.Sprintf("upcoming-%d", i))
@@ -195,7 +236,8 @@ func withKey(m map[string]string, k, v string) map[string]string {
 
 // scaleUpIfNeeded finds the pods that need new nodes and decides whether to act on them now.
 func (l *loop) scaleUpIfNeeded(ctx context.Context) error {
-	pods := l.filterSchedulable(ctx, clearTPU(listingOrder(l.pending, l.a.settings.Seed<<32+int64(l.d.Loop-1), podName)))
+	pods := clearTPU(listingOrder(l.pending, l.a.settings.Seed<<32+int64(l.d.Loop-1), tieName(&l.a.settings, podName)))
+	pods = l.filterSchedulable(ctx, append(pods, l.drainedPods()...))
 	pods = l.dropYoung(dropDaemonSetPods(pods))
 	for _, p := range pods {
 		l.d.UnschedulablePods = append(l.d.UnschedulablePods, podName(p))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/drain"
 )
 
 // replay is a cluster, its provider and an autoscaler over it, stepped by hand.
@@ -90,6 +91,7 @@ func TestScaleUpExplainsItself(t *testing.T) {
 		Skipped:           []scalehist.GroupReason{{NodeGroup: "full", Reason: reasonMaxSize}, {NodeGroup: "blind", Reason: reasonNotReady}},
 		Rejected:          []scalehist.GroupReason{{NodeGroup: "tiny", Reason: "2 pods: Insufficient cpu"}},
 		ScaleUps:          []scalehist.ScaleUp{{NodeGroup: "a", From: 0, To: 2, Max: 5}}, PodsTriggered: 2,
+		ScaleDown: scalehist.ScaleDownInCooldown,
 	}
 	got := d
 	got.Events = nil
@@ -150,7 +152,7 @@ func TestPodsThatDoNotAsk(t *testing.T) {
 	fresh.Status.Conditions = nil
 	deleted.DeletionTimestamp = &metav1.Time{Time: testStart}
 	done.Status.Phase = corev1.PodFailed
-	daemon.Annotations = map[string]string{daemonSetPodAnnotation: "true"}
+	daemon.Annotations = map[string]string{drain.DaemonSetPodAnnotation: "true"}
 	edge := testPod("edge", "", "3", "1Gi")
 	cutoff := int32(-10)
 	edge.Spec.Priority = &cutoff
@@ -410,16 +412,24 @@ func TestSameInputSameDecisions(t *testing.T) {
 func TestFirstLoopCleansUp(t *testing.T) {
 	n := testNode("n", "a", "4", "16Gi")
 	n.Spec.Taints = []corev1.Taint{{Key: toBeDeletedTaint, Value: "1", Effect: corev1.TaintEffectNoSchedule}, {Key: "team", Effect: corev1.TaintEffectNoSchedule}}
+	n.Spec.Unschedulable = true
 	other := testNode("other", "", "4", "16Gi")
 	other.Spec.Taints = n.Spec.Taints
-	c := &testCluster{objects: scalehist.Objects{Nodes: []*corev1.Node{n, other}}}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 1, 5)}, DefaultSettings(), cloudprovider.Options{})
+	candidate := testNode("candidate", "a", "4", "16Gi")
+	candidate.Spec.Taints = []corev1.Taint{{Key: deletionCandidateTaint, Effect: corev1.TaintEffectPreferNoSchedule}}
+	c := &testCluster{objects: scalehist.Objects{Nodes: []*corev1.Node{n, other, candidate}}}
+	s := DefaultSettings()
+	s.Down.SoftTaints = 0
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 2, 5)}, s, cloudprovider.Options{})
 	r.at(0)
-	if diff := cmp.Diff([]string{"n: [team]"}, c.tainted); diff != "" {
+	if diff := cmp.Diff([]string{"n: [team]", "candidate: []"}, c.tainted); diff != "" {
 		t.Errorf("taints set (-want +got):\n%s", diff)
 	}
+	if c.objects.Nodes[0].Spec.Unschedulable {
+		t.Error("the node is still closed")
+	}
 	r.at(10 * time.Second)
-	if len(c.tainted) != 1 {
+	if len(c.tainted) != 2 {
 		t.Errorf("second loop: got %v, want nothing more", c.tainted)
 	}
 }

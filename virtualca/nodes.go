@@ -91,7 +91,10 @@ func (l *loop) listNodes() {
 		if !unready && label != "" {
 			if _, gpu := n.Labels[label]; gpu {
 				q := n.Status.Allocatable[gpuResource]
-				unready = q.IsZero()
+				if unready = q.IsZero(); unready {
+					group, _ := l.a.provider.GroupForNode(n)
+					l.resourceUnready[group]++
+				}
 			}
 		}
 		if unready {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"sort"
+	"strconv"
 )
 
 // listingOrder sorts objects into the order in which the autoscaler sees them.
@@ -13,7 +14,8 @@ import (
 // packs such blocks differently from a mix. One order for all loops would hide that upstream, looking again at once
 // after a scale-up, packs the same pods anew and often asks for a node more. So the order is a shuffle by a hash of the
 // name and a salt, made of the seed and the loop: the same on every run and machine, and as mixed as upstream's.
-// Salt 0 adds nothing to the name. Ties (none in practice) keep creation order.
+// Salt 0 adds nothing to the name. Ties (none in practice) keep creation order. Without a name the place in the list is
+// hashed: Settings.NamelessTies.
 func listingOrder[T any](in []T, salt int64, name func(T) string) []T {
 	type keyed struct {
 		hash uint64
@@ -21,7 +23,11 @@ func listingOrder[T any](in []T, salt int64, name func(T) string) []T {
 	}
 	all := make([]keyed, len(in))
 	for i, v := range in {
-		all[i] = keyed{shuffleKey(salt, name(v)), v}
+		self := strconv.Itoa(i)
+		if name != nil {
+			self = name(v)
+		}
+		all[i] = keyed{shuffleKey(salt, self), v}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].hash < all[j].hash })
 	out := make([]T, len(in))
@@ -29,6 +35,14 @@ func listingOrder[T any](in []T, salt int64, name func(T) string) []T {
 		out[i] = all[i].v
 	}
 	return out
+}
+
+// tieName is name, or nil where ties must not depend on it.
+func tieName[T any](s *Settings, name func(T) string) func(T) string {
+	if s.NamelessTies {
+		return nil
+	}
+	return name
 }
 
 // shuffleKey is FNV-1a with a finalizer: names that differ in their last digit only must not stay neighbours.

@@ -29,6 +29,9 @@ func CheckOverrides(flags []string) error {
 			}
 			return fmt.Errorf("autoscaler flag %q: this is not a flag: write --name=value", arg)
 		}
+		if instead := removed[name]; instead != "" {
+			return fmt.Errorf("autoscaler flag --%s: cluster-autoscaler 1.36 has no such flag any more: %s", name, instead)
+		}
 		typ, ok := known[name]
 		if !ok {
 			return unknownFlag(name, known)
@@ -76,7 +79,7 @@ func isFlag(arg string) bool {
 // knownFlags are all flags of upstream with their types in pflag's words; "" where any text will do.
 func knownFlags(f *pflag.FlagSet) map[string]string {
 	known := map[string]string{}
-	for _, m := range []map[string]bool{scaleDownFlags, notModelled, irrelevant} {
+	for _, m := range []map[string]bool{notModelled, irrelevant} {
 		for name := range m {
 			known[name] = ""
 		}
@@ -94,36 +97,29 @@ func knownFlags(f *pflag.FlagSet) map[string]string {
 // error in one should not look like a setting.
 var unmodelledTypes = map[string]map[string]bool{
 	"bool": set(`
-		scale-down-enabled scale-down-unready-enabled scale-down-delay-type-local skip-nodes-with-system-pods
-		skip-nodes-with-local-storage skip-nodes-with-custom-controller-pods ignore-daemonsets-utilization
-		ignore-mirror-pods-utilization daemonset-eviction-for-empty-nodes daemonset-eviction-for-occupied-nodes
-		cordon-node-before-terminating node-deletion-in-batch-enabled force-delete-failed-nodes async-node-groups
+		node-deletion-in-batch-enabled force-delete-failed-nodes async-node-groups
 		enable-provisioning-requests check-capacity-batch-processing enable-proactive-scaleup
 		enable-dynamic-resource-allocation enable-csi-node-aware-scheduling node-autoprovisioning-enabled
 		fastpath-binpacking-enabled scaleup-simulation-for-skipped-node-groups-enabled
 		capacity-buffer-controller-enabled capacity-buffer-pod-injection-enabled capacity-quotas-enabled
 		frequent-loops-enabled regional logtostderr alsologtostderr add-dir-header one-output skip-headers
-		skip-log-headers profiling leader-elect write-status-configmap emit-per-nodegroup-metrics
+		skip-log-headers profiling leader-elect emit-per-nodegroup-metrics
 		debugging-snapshot-enabled aws-use-static-instance-list bulk-mig-instances-listing-enabled
 		clusterapi-cloud-config-authoritative help version`),
 	"duration": set(`
-		scale-down-unneeded-time scale-down-unready-time scale-down-delay-after-add scale-down-delay-after-delete
-		scale-down-delay-after-failure scale-down-simulation-timeout max-pod-eviction-time max-bulk-soft-taint-time
-		blocking-system-pod-distruption-timeout unremovable-node-recheck-timeout node-delete-delay-after-taint
-		node-deletion-delay-timeout node-deletion-batcher-interval provisioning-request-initial-backoff-time
+		max-bulk-soft-taint-time provisioning-request-initial-backoff-time
 		provisioning-request-max-backoff-time check-capacity-provisioning-request-batch-timebox max-binpacking-time
 		max-nodegroup-binpacking-duration log-flush-frequency leader-elect-lease-duration leader-elect-renew-deadline
 		leader-elect-retry-period max-inactivity max-failing-time max-startup-time
 		gce-mig-instances-min-refresh-wait-time`),
 	"int": set(`
-		scale-down-non-empty-candidates-count scale-down-candidates-pool-min-count max-scale-down-parallelism
-		max-drain-parallelism max-empty-bulk-delete max-graceful-termination-sec max-bulk-soft-taint-count
-		min-replica-count provisioning-request-max-backoff-cache-size
+		scale-down-non-empty-candidates-count scale-down-candidates-pool-min-count
+		provisioning-request-max-backoff-cache-size
 		check-capacity-provisioning-request-max-batch-size pod-injection-limit max-autoprovisioned-node-group-count
 		v log-file-max-size kube-client-burst gce-concurrent-refreshes predicate-parallelism
 		cluster-snapshot-parallelism`),
 	"float64": set(`
-		scale-down-utilization-threshold scale-down-gpu-utilization-threshold scale-down-candidates-pool-ratio
+		scale-down-candidates-pool-ratio
 		kube-client-qps kube-client-qps-for-provisioning-requests`),
 }
 

@@ -33,7 +33,10 @@ func TestCheckOverrides(t *testing.T) {
 		"--scan-interval=10":                              "want a duration with its unit",
 		"--scale-down-unneeded-time=soon":                 "--scale-down-unneeded-time=soon: want a duration with its unit",
 		"--scale-down-enabled=nope":                       "want true or false",
-		"--max-empty-bulk-delete=x":                       "want a whole number",
+		"--max-empty-bulk-delete=5":                       "no such flag any more: --max-scale-down-parallelism",
+		"--max-scale-down-parallelism=x":                  "want a whole number",
+		"--max-graceful-termination-sec=1m":               "want a whole number",
+		"--drain-priority-config=high":                    "want <priority>:<seconds>",
 		"--scale-down-utilization-threshold=half":         "want a number",
 		"--nodes=1:5:workers":                             "--node-group NAME=MIN:MAX",
 		"--expander=cheapest":                             `expander "cheapest" is not supported`,
@@ -61,7 +64,7 @@ func TestCheckOverrides(t *testing.T) {
 func TestTypedFlagsAreKnown(t *testing.T) {
 	for typ, names := range unmodelledTypes {
 		for n := range names {
-			if !scaleDownFlags[n] && !notModelled[n] && !irrelevant[n] {
+			if !notModelled[n] && !irrelevant[n] {
 				t.Errorf("%s flag %s is in no list", typ, n)
 			}
 		}
@@ -79,7 +82,6 @@ func TestWarnsOfExpandersThatAreNotWhatTheySeem(t *testing.T) {
 		"random": {scalehist.CASettings{Flags: []string{"--expander=random"}},
 			[]string{"--expander=random: the choice is made with a fixed seed and is the same in every run"}},
 	} {
-		tc.in.Flags = append(tc.in.Flags, "--scale-down-enabled=false")
 		_, warnings, err := ParseSettings(tc.in)
 		if err != nil {
 			t.Fatal(err)

@@ -8,14 +8,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/scalehist/scalehist/virtualca/drain"
 )
 
 const (
 	// scaleUpDelayAnnotation on a pod lengthens --new-pod-scale-up-delay for it.
 	scaleUpDelayAnnotation = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
-	// daemonSetPodAnnotation makes a pod count as a DaemonSet's.
-	daemonSetPodAnnotation = "cluster-autoscaler.kubernetes.io/daemonset-pod"
 	// newPodBuffer and newGPUPodBuffer: while all pods are younger, scale-up waits for more of them.
 	newPodBuffer    = 2 * time.Second
 	newGPUPodBuffer = 30 * time.Second
@@ -41,7 +40,7 @@ func (l *loop) listPods() {
 		if len(s.AllowedSchedulers) > 0 && !slices.Contains(s.AllowedSchedulers, p.Spec.SchedulerName) {
 			continue
 		}
-		expendable := p.Spec.Priority != nil && int(*p.Spec.Priority) < s.ExpendablePriorityCutoff
+		expendable := l.expendable(p)
 		node := p.Spec.NodeName
 		if node == "" {
 			node = p.Status.NominatedNodeName
@@ -58,6 +57,25 @@ func (l *loop) listPods() {
 			}
 		}
 	}
+}
+
+// expendable pods have a priority below the cutoff.
+func (l *loop) expendable(p *corev1.Pod) bool {
+	return p.Spec.Priority != nil && int(*p.Spec.Priority) < l.a.settings.ExpendablePriorityCutoff
+}
+
+// drainedPods are the pods of nodes being drained, as they will look for a place: they ask for room before they are
+// evicted.
+func (l *loop) drainedPods() []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, node := range l.a.down.deletions.draining() {
+		for _, p := range l.bound[node] {
+			if p.DeletionTimestamp == nil && p.Spec.NodeName == node && !isMirrorPod(p) && !isDaemonSetPod(p) {
+				out = append(out, l.a.down.unbound(p))
+			}
+		}
+	}
+	return out
 }
 
 // unschedulable: the scheduler said so; or the scheduler is one whose verdict is not waited for and none is there.
@@ -78,18 +96,8 @@ func (l *loop) unschedulable(p *corev1.Pod) bool {
 }
 
 // isDaemonSetPod and isMirrorPod are pods that come with their node.
-func isDaemonSetPod(p *corev1.Pod) bool {
-	if p.Annotations[daemonSetPodAnnotation] == "true" {
-		return true
-	}
-	c := metav1.GetControllerOf(p)
-	return c != nil && c.Kind == "DaemonSet"
-}
-
-func isMirrorPod(p *corev1.Pod) bool {
-	_, ok := p.Annotations[corev1.MirrorPodAnnotationKey]
-	return ok
-}
+func isDaemonSetPod(p *corev1.Pod) bool { return drain.IsDaemonSet(p) }
+func isMirrorPod(p *corev1.Pod) bool    { return drain.IsMirror(p) }
 
 // tpuPrefix starts the names of TPU resources, which no node ever lists.
 const tpuPrefix = "cloud-tpus.google.com/"

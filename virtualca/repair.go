@@ -22,7 +22,8 @@ func (l *loop) removeLongUnregistered(ctx context.Context) {
 	}
 }
 
-// removeFailed deletes instances that could not be created. It tries again every loop until they are gone.
+// removeFailed deletes instances that could not be created. It tries again every loop until they are gone. Of a
+// zero-or-max group all instances go when one could not be created, unless it may grow in part.
 func (l *loop) removeFailed(ctx context.Context) {
 	present := map[string]bool{}
 	for _, g := range l.groups {
@@ -32,6 +33,12 @@ func (l *loop) removeFailed(ctx context.Context) {
 				continue
 			}
 			present[i.ID] = true
+			if l.allOrNone(g.Name) {
+				if len(l.d.ScaleDowns) == before {
+					l.deleteAll(ctx, g.Name, i.Error.Message)
+				}
+				continue
+			}
 			l.deleteInstance(ctx, g.Name, i, "", "could not be created: "+i.Error.Message)
 		}
 		if n := len(l.d.ScaleDowns) - before; n > 0 {
@@ -42,6 +49,32 @@ func (l *loop) removeFailed(ctx context.Context) {
 		if !present[id] {
 			delete(l.a.state.failed, id)
 		}
+	}
+}
+
+// allOrNone: the group has no nodes or all of them, and a growth in part is none.
+func (l *loop) allOrNone(group string) bool {
+	o, ok := l.a.provider.GroupOptions(group)
+	return ok && l.zeroOrMax(group) && (o.AllowNonAtomicScaleUpToMax == nil || !*o.AllowNonAtomicScaleUpToMax)
+}
+
+// deleteAll deletes every instance of a group in one call.
+func (l *loop) deleteAll(ctx context.Context, group, why string) {
+	var names []string
+	for _, i := range l.a.state.instances[group] {
+		if i.State != cloudprovider.InstanceDeleting {
+			names = append(names, i.NodeName)
+		}
+	}
+	from := l.group[group].TargetSize
+	if err := l.a.provider.DeleteNodes(ctx, l.now, group, names); err != nil {
+		l.note("%s: an instance could not be created (%s), so none is wanted; deleting all %d: %v", group, why, len(names), err)
+		return
+	}
+	l.refresh()
+	for i, n := range names {
+		l.d.ScaleDowns = append(l.d.ScaleDowns, scalehist.ScaleDown{NodeGroup: group, Node: n, From: from - i, To: from - i - 1,
+			Reason: "the group has all nodes or none, and an instance could not be created: " + why})
 	}
 }
 

@@ -65,7 +65,7 @@ func TestBackoff(t *testing.T) {
 		{72, 102}, // which it keeps
 	} {
 		b.forget(at(tc.minute))
-		if got := b.fail("g", "why", at(tc.minute)); !got.Equal(at(tc.wantUntil)) {
+		if got := b.fail("g", "", "why", at(tc.minute)); !got.Equal(at(tc.wantUntil)) {
 			t.Errorf("failure at minute %d: backed off until %s, want minute %d", tc.minute, got, tc.wantUntil)
 		}
 	}
@@ -73,7 +73,7 @@ func TestBackoff(t *testing.T) {
 		t.Error("active: want g until minute 102 and nothing else")
 	}
 	b.forget(at(72 + 181))
-	if got := b.fail("g", "why", at(253)); !got.Equal(at(258)) {
+	if got := b.fail("g", "", "why", at(253)); !got.Equal(at(258)) {
 		t.Errorf("failure after the reset: backed off until %s, want minute 258", got)
 	}
 }
@@ -137,7 +137,8 @@ func newLoop(t *testing.T, c *testCluster, groups []scalehist.NodeGroup, s Setti
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &loop{a: a, now: testStart, d: &scalehist.Decision{Loop: 1}, objects: c.Cluster(), groupOf: map[string]string{}, likeness: map[[2]int]bool{}}
+	l := a.newLoop(testStart, &scalehist.Decision{Loop: 1})
+	l.objects = c.Cluster()
 	l.refresh()
 	l.listNodes()
 	for _, n := range l.nodes {

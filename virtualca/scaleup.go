@@ -213,11 +213,12 @@ func (l *loop) execute(ctx context.Context, plan []scalehist.ScaleUp) bool {
 			ok = false
 			l.event("FailedToScaleUpGroup", l.statusObject(), fmt.Sprintf("Scale-up failed for group %s: %v", s.NodeGroup, err))
 			l.d.Failed = append(l.d.Failed, scalehist.FailedScaleUp{NodeGroup: s.NodeGroup, Delta: delta, Reason: err.Error()})
-			l.backOff(s.NodeGroup, err.Error())
+			l.backOff(s.NodeGroup, "cloudProviderError", err.Error())
 			continue
 		}
 		l.event("ScaledUpGroup", l.statusObject(), fmt.Sprintf("Scale-up: group %s size set to %d instead of %d (max: %d)", s.NodeGroup, s.To, s.From, s.Max))
 		l.a.state.register(s.NodeGroup, delta, l.now, l.a.provisionTime(s.NodeGroup))
+		l.a.down.cooldown.of(s.NodeGroup).added = l.now
 		l.d.ScaleUps = append(l.d.ScaleUps, s)
 	}
 	l.refresh()

@@ -8,9 +8,13 @@ type Settings struct {
 	ScanInterval time.Duration
 	// Expander is the chain of expanders, in order (--expander).
 	Expander []string
-	// Seed feeds what upstream leaves to chance: the random expander, and the order in which pods are listed. Each
-	// seed is one of upstream's possible runs. It is not an upstream flag.
+	// Seed feeds what upstream leaves to chance: the random expander, the order in which pods are listed, and with a
+	// seed other than 0 the order in which nodes are looked at for removal. Each seed is one of upstream's possible
+	// runs. It is not an upstream flag.
 	Seed int64
+	// NamelessTies shuffles what is listed by its place in the list, not by its name: clusters that differ in names only,
+	// and sort alike, are decided alike.
+	NamelessTies bool
 	// Priorities is the YAML of the priority expander's ConfigMap.
 	Priorities string
 
@@ -52,10 +56,15 @@ type Settings struct {
 	MaxBackoff              time.Duration
 	BackoffReset            time.Duration
 
+	// Down are the settings of scale-down.
+	Down DownSettings
+
 	// RecordDuplicatedEvents turns the event throttling off. Namespace and StatusConfigMap name the status object.
 	RecordDuplicatedEvents bool
 	Namespace              string
 	StatusConfigMap        string
+	// WriteStatus: the state is told in the status ConfigMap (--write-status-configmap).
+	WriteStatus bool
 }
 
 // Range is an inclusive [Min, Max].
@@ -72,6 +81,7 @@ func DefaultSettings() Settings {
 		MaxNodeProvisionTime: 15 * time.Minute, MaxNodeStartupTime: 15 * time.Minute,
 		OkTotalUnreadyCount: 3, MaxTotalUnreadyPercent: 45,
 		InitialBackoff: 5 * time.Minute, MaxBackoff: 30 * time.Minute, BackoffReset: 3 * time.Hour,
-		Namespace: "kube-system", StatusConfigMap: "cluster-autoscaler-status",
+		Down:      defaultDownSettings(),
+		Namespace: "kube-system", StatusConfigMap: "cluster-autoscaler-status", WriteStatus: true,
 	}
 }

@@ -1,7 +1,6 @@
 package virtualca
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +25,7 @@ func TestParseSettings(t *testing.T) {
 		"defaults": {want: DefaultSettings()},
 		"values and switches": {
 			flags:    []string{"./cluster-autoscaler", "--max-nodes-total=12", "--expander", "priority,least-waste", "-balance-similar-node-groups", "--scan-interval=30s", "--v=4", "--stderrthreshold=info", "--cloud-provider", "gce"},
-			wantWarn: []string{"scale-down is not modelled", "--expander=priority: there is no ConfigMap"},
+			wantWarn: []string{"--expander=priority: there is no ConfigMap"},
 			want: with(func(s *Settings) {
 				s.MaxNodesTotal, s.Expander, s.BalanceSimilarNodeGroups, s.ScanInterval = 12, []string{"priority", "least-waste"}, true, 30*time.Second
 			}),
@@ -38,9 +37,20 @@ func TestParseSettings(t *testing.T) {
 			}),
 		},
 		"not modelled and unknown": {
-			flags:    []string{"--scale-down-unneeded-time=5m", "--scale-down-delay-after-add", "3m", "--made-up=1", "stray"},
-			want:     DefaultSettings(),
-			wantWarn: []string{"--made-up is unknown", `"stray" is not a flag`, "scale-down is not modelled: no node is removed (--scale-down-unneeded-time, --scale-down-delay-after-add without effect)"},
+			flags:    []string{"--made-up=1", "stray", "--enable-proactive-scaleup", "--max-empty-bulk-delete=5", "--ignore-taint=slow", "--scale-down-candidates-pool-ratio=1"},
+			want:     with(func(s *Settings) { s.StartupTaints = []string{"slow"} }),
+			wantWarn: []string{"--made-up is unknown", `"stray" is not a flag`, "--enable-proactive-scaleup is not modelled", "--max-empty-bulk-delete is gone", "--ignore-taint is deprecated"},
+		},
+		"not modelled, as they stand": {flags: []string{"--frequent-loops-enabled=true", "--enable-provisioning-requests=false", "--regional=false"}, want: DefaultSettings()},
+		"not modelled, changed":       {flags: []string{"--frequent-loops-enabled=false", "--enable-provisioning-requests=true", "--salvo-scale-up"}, want: DefaultSettings(), wantWarn: []string{"frequent", "provisioning", "salvo"}},
+		"scale-down": {
+			flags: []string{"--scale-down-unneeded-time=5m", "--scale-down-delay-after-add", "3m", "--max-graceful-termination-sec=60", "--drain-priority-config=1000:30,0:10", "--skip-nodes-with-system-pods=false",
+				"--scale-down-gpu-utilization-threshold=0.7", "--cordon-node-before-terminating=false", "--max-bulk-soft-taint-count=0", "--scale-down-enabled=true"},
+			want: with(func(s *Settings) {
+				s.Down.Enabled, s.Down.UnneededTime, s.Down.DelayAfterAdd, s.Down.MaxGracefulTermination = true, 5*time.Minute, 3*time.Minute, time.Minute
+				s.Down.DrainPriorities = []DrainPriority{{0, 10 * time.Second}, {1000, 30 * time.Second}}
+				s.Down.Rules.SkipSystemPods, s.Down.GPUUtilizationThreshold, s.Down.Cordon, s.Down.SoftTaints = false, 0.7, false, 0
+			}),
 		},
 		"bad value":         {flags: []string{"--max-nodes-total=many"}, wantErr: "flag --max-nodes-total=many"},
 		"missing value":     {flags: []string{"--max-nodes-total"}, wantErr: "flag --max-nodes-total: value is missing"},
@@ -52,11 +62,7 @@ func TestParseSettings(t *testing.T) {
 		"bad scan interval": {flags: []string{"--scan-interval=0s"}, wantErr: "scan interval"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			flags := tc.flags
-			if len(tc.wantWarn) == 0 {
-				flags = append(slices.Clone(flags), "--scale-down-enabled=false") // what remains is modelled: no warning
-			}
-			got, warnings, err := ParseSettings(scalehist.CASettings{Flags: flags})
+			got, warnings, err := ParseSettings(scalehist.CASettings{Flags: tc.flags})
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
 					t.Fatalf("got error %v, want one with %q", err, tc.wantErr)

@@ -116,6 +116,47 @@ func TestWrongInputsAreErrors(t *testing.T) {
 	}
 }
 
+// TestAgreeWithTruth: the matcher reads the truth file and shows what parts.
+func TestAgreeWithTruth(t *testing.T) {
+	r := sample()
+	r.EndTime = r.StartTime.Add(2 * time.Minute)
+	r.Steps = []scalehist.SizeStep{{At: r.StartTime.Add(20 * time.Second), Loop: 2, Changes: []scalehist.SizeChange{{NodeGroup: "b-large", From: 0, To: 3}}}}
+	path := filepath.Join(t.TempDir(), "zonal.truth.json")
+	write := func(to string) {
+		text := `{"scenario": "zonal", "what": "", "recordedWith": {}, "flags": [], "sameSizeHistoryInAllRuns": true,
+ "nodeGroups": [{"name": "a-small", "maxSize": 3}, {"name": "b-large", "maxSize": 3}],
+ "firstStepsInAllRuns": [{"at": 26, "sizes": {"b-large": [0, TO]}}],
+ "outcomes": [{"scaledUp": {"a-small": 0, "b-large": TO}, "scaledDown": {"a-small": 0, "b-large": 0}, "finalSizes": {"a-small": 1, "b-large": TO}, "unschedulableAtEnd": 1}],
+ "runs": [{"run": 1, "start": "2026-01-05T08:00:00Z", "durationSeconds": 120}]}`
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "TO", to)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("3")
+	m := expect.AgreeWithTruth(path)
+	if ok, err := m.Match(r); !ok || err != nil {
+		t.Errorf("no match, %v", err)
+	}
+	if got := m.NegatedFailureMessage(nil); !strings.Contains(got, "agrees with "+path+", and should not") {
+		t.Errorf("negated message:\n%s", got)
+	}
+	write("2")
+	if ok, err := m.Match(r); ok || err != nil {
+		t.Fatalf("matched %t, %v, want a mismatch", ok, err)
+	}
+	for _, want := range []string{"differs from " + path, "outcome: none of those seen", "scaled up of b-large: seen 2, replayed 3", "decided  +20s loop 2", "re-run:"} {
+		if got := m.FailureMessage(nil); !strings.Contains(got, want) {
+			t.Errorf("message lacks %q:\n%s", want, got)
+		}
+	}
+	if r.Truth != nil {
+		t.Error("the matcher changed the report")
+	}
+	if _, err := expect.AgreeWithTruth("no/such.json").Match(r); err == nil || !strings.Contains(err.Error(), "truth file no/such.json does not exist") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestGoldenShowsALineDiff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "want.txt")
 	if err := os.WriteFile(path, []byte("# zonal-spread\n"), 0o644); err != nil {

@@ -27,6 +27,8 @@ type Options struct {
 	Now time.Time
 	// Scoring is how the scheduler prefers nodes; empty means upstream's default.
 	Scoring profile.Scoring
+	// NamelessTies is that of profile.Options.
+	NamelessTies bool
 	// LogDir gets kube-apiserver.log, etcd.log and scheduler.log; empty means no logs. It is
 	// made if it does not exist.
 	LogDir string
@@ -117,10 +119,11 @@ func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
 // startScheduler starts virtual time.
 func (e *EnvTest) startScheduler(ctx context.Context, now time.Time) error {
 	c, err := crank.New(ctx, now, crank.Options{
-		Scoring:    e.opts.Scoring,
-		Ordinal:    func(uid types.UID) int64 { return e.store.podOrdinal[uid] },
-		Flush:      e.flush,
-		EmitEvents: e.opts.EmitEvents,
+		Scoring:      e.opts.Scoring,
+		NamelessTies: e.opts.NamelessTies,
+		Ordinal:      func(uid types.UID) int64 { return e.store.podOrdinal[uid] },
+		Flush:        e.flush,
+		EmitEvents:   e.opts.EmitEvents,
 	})
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func sample() *scalehist.ReplayReport {
 				},
 				ScaleUps: []scalehist.ScaleUp{{NodeGroup: "b-large", From: 0, To: 3, Max: 3}}},
 		},
-		Loops: 6, Batches: []scalehist.Batch{},
+		Loops: 6, Steps: []scalehist.SizeStep{}, Batches: []scalehist.Batch{},
 		Pending:            scalehist.PendingStats{Pods: 2, PodSeconds: 60, P50: 30, P95: 30, Max: 30},
 		UnschedulableAtEnd: []scalehist.UnschedulablePod{{Namespace: "default", Name: "web-7", Message: "0/4 nodes are available: 4 Insufficient cpu."}},
 		Cost:               &scalehist.Cost{Currency: "USD", Total: 1.5, NodeGroups: map[string]float64{"b-large": 1.5}, NodeHours: map[string]float64{"b-large": 0.5}},

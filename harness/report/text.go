@@ -16,6 +16,12 @@ func Text(r *scalehist.ReplayReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s replay of %s from %s, batch %s\n\n", r.Scenario, r.Autoscaler, r.Playback,
 		r.EndTime.Sub(r.StartTime).Round(time.Millisecond), r.StartTime.Format(time.RFC3339), r.BatchInterval)
+	for _, f := range r.Faults {
+		fmt.Fprintf(&b, "fault: %s\n", f)
+	}
+	if len(r.Faults) > 0 {
+		b.WriteString("\n")
+	}
 	if r.Playback == scalehist.PlaybackPerEvent {
 		b.WriteString(eventTable(r))
 	} else {
@@ -27,6 +33,9 @@ func Text(r *scalehist.ReplayReport) string {
 	}
 	writeCost(&b, r.Cost)
 	writeAgreement(&b, r)
+	if v := TruthText(r); v != "" {
+		b.WriteString("\n" + v)
+	}
 	if len(r.Warnings) > 0 {
 		b.WriteString("\nwarnings:\n")
 		for _, w := range r.Warnings {

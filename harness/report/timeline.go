@@ -73,8 +73,35 @@ func because(d scalehist.Decision) []string {
 	for _, s := range d.Rejected {
 		out = append(out, fmt.Sprintf("- rejected %s: %s", s.NodeGroup, s.Reason))
 	}
+	out = append(out, becauseDown(d)...)
 	for _, n := range d.Notes {
 		out = append(out, "- "+n)
+	}
+	return out
+}
+
+// becauseDown says which nodes began to go, which could, and which could not, by reason.
+func becauseDown(d scalehist.Decision) []string {
+	var out []string
+	for _, n := range d.Deleting {
+		what := "empty"
+		if len(n.Pods) > 0 {
+			what = count(len(n.Pods), "pod") + " to move"
+		}
+		out = append(out, fmt.Sprintf("- removing %s of %s: unneeded for %s, %.1f%% utilized, %s", n.Node, n.NodeGroup, d.At.Sub(n.UnneededSince), 100*n.Utilization, what))
+	}
+	if len(d.Unneeded) > 0 {
+		out = append(out, "- unneeded: "+some(d.Unneeded, 10))
+	}
+	names := map[string][]string{}
+	for _, n := range d.Unremovable {
+		code, _, _ := strings.Cut(strings.TrimPrefix(n.Reason, "RecentlyUnremovable: "), ":")
+		names[code] = append(names[code], n.Node)
+	}
+	for _, code := range keys(names) {
+		if code != "NotUnneededLongEnough" && code != "CurrentlyBeingDeleted" { // among the unneeded and removed ones
+			out = append(out, fmt.Sprintf("- stay, %s: %s", code, some(names[code], 10)))
+		}
 	}
 	return out
 }

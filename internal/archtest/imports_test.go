@@ -17,8 +17,10 @@ const module = "github.com/scalehist/scalehist"
 // prefix. Packages of one family may import each other unless a rule below says no.
 var layers = []string{
 	"scenarios",
+	"deploy", // manifests, held against the command line, the recorder and a real API server
 	"cmd",
 	"fixtures",
+	"doctor",  // judges histories with all that replays them
 	"engines", // puts autoscalers behind the harness's interface
 	"harness",
 	"virtualca",
@@ -45,6 +47,8 @@ var rules = []rule{
 		"a report is judged and printed without the cluster at hand"},
 	{"harness/expect/...", []string{"harness/kvcl/...", "recorder/..."},
 		"matchers judge saved reports and never touch a cluster"},
+	{"doctor/...", []string{"engines", "harness/expect/...", "recorder", "recorder/web/..."},
+		"the doctor reads a history and what a replay says of it; it starts nothing"},
 	{"virtualca/cloudprovider/...", []string{"virtualca", "harness/...", "recommender/...", "recorder/..."},
 		"the cloud provider is a leaf that any autoscaler and the replay loop share"},
 	{"virtualca/...", []string{"harness/...", "recommender/...", "recorder/..."},
@@ -55,6 +59,8 @@ var rules = []rule{
 		"the store has no cluster to talk to"},
 	{"recorder/sources/...", []string{"recorder", "recorder/web/...", "recorder/history/..."},
 		"a node-group source turns nodes into node groups and stores nothing"},
+	{"recorder/service/...", []string{"recorder/web/..."},
+		"a service records whether or not anybody looks"},
 	{".", []string{"modernc.org/sqlite", "k8s.io/client-go/kubernetes", "k8s.io/kubernetes/..."},
 		"the domain does no I/O"},
 	{"api/...", []string{"k8s.io/client-go/...", "k8s.io/kubernetes/..."},
@@ -106,8 +112,8 @@ var owned = []struct {
 	why     string
 }{
 	{"github.com/onsi/...", []string{"harness/expect", "scenarios/..."}, "assertions live in harness/expect, so that others can build on the rest"},
-	{"modernc.org/sqlite", []string{"recorder/history"}, "one package knows SQL"},
-	{"database/sql", []string{"recorder/history"}, "one package knows SQL"},
+	{"modernc.org/sqlite", []string{"recorder/history", "doctor/fsck"}, "one package knows SQL; the check of a damaged file looks behind its back"},
+	{"database/sql", []string{"recorder/history", "doctor/fsck"}, "one package knows SQL; the check of a damaged file looks behind its back"},
 	{"github.com/spf13/cobra", []string{"cmd/..."}, "flags and wiring live in cmd"},
 }
 

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,91 +54,101 @@ func (p *pager[T]) take() {
 	p.page = p.page[1:]
 }
 
-// changeRow is one version or deletion.
+// changeRow is one row of the journal.
 type changeRow struct {
-	position
-	op        scalehist.Op
-	version   versionRow
-	deletedAt time.Time
+	op      scalehist.Op
+	version versionRow
 }
 
-// A version with the seq of its object's deletion is the state the deletion showed: it is part of the deletion.
-const versionsQuery = `SELECT ` + versionColumns + `, v.valid_from, v.seq, v.seq = o.first_seq
-	FROM version v JOIN object o ON o.id = v.object_id LEFT JOIN word w ON w.id = v.node_id
-	WHERE (v.valid_from, v.seq) > (?, ?) AND v.valid_from <= ? AND v.seq IS NOT o.deleted_seq ORDER BY v.valid_from, v.seq LIMIT ?`
+const changesQuery = `SELECT ` + versionColumns + `, v.ends IS NOT NULL FROM version v` + versionJoins + `WHERE v.seq > ? AND v.at > ? ORDER BY v.seq LIMIT ?`
 
-const deletionsQuery = `SELECT ` + versionColumns + `, o.deleted_seen, o.deleted_seq, coalesce(o.deleted_at, 0)
-	FROM object o JOIN version v ON v.valid_from = o.last_from AND v.seq = o.last_seq LEFT JOIN word w ON w.id = v.node_id
-	WHERE (o.deleted_seen, o.deleted_seq) > (?, ?) AND o.deleted_seen <= ? ORDER BY o.deleted_seen, o.deleted_seq LIMIT ?`
-
-func changePagers(ctx context.Context, q queryer, after position, to int64) (versions, deletions *pager[changeRow]) {
-	page := func(query string, scan func(r *changeRow) []any, finish func(r *changeRow)) func(changeRow) ([]changeRow, error) {
-		return func(after changeRow) ([]changeRow, error) {
-			rows, err := q.QueryContext(ctx, query, after.at, after.seq, to, pageSize)
-			if err != nil {
+// changePager streams the journal from behind after to the instant end.
+func changePager(ctx context.Context, q queryer, after position, end int64) (*pager[changeRow], error) {
+	b, err := readBase(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	begin := changeRow{}
+	var initial []changeRow
+	if after.at < b.at {
+		if initial, err = baseRows(ctx, q, b, end); err != nil {
+			return nil, err
+		}
+		after.at, begin.version.seq = b.at, b.seq
+	} else if begin.version.seq, _, err = keyframeAt(ctx, q, after.at); err != nil {
+		return nil, err
+	}
+	ended := false
+	fetch := func(last changeRow) ([]changeRow, error) {
+		if ended {
+			return nil, nil
+		}
+		rows, err := q.QueryContext(ctx, changesQuery, max(last.version.seq, begin.version.seq), after.at, pageSize)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		var out []changeRow
+		for rows.Next() {
+			r := changeRow{op: scalehist.OpUpdate}
+			var deleted bool
+			if r.version, err = scanVersion(rows, &deleted); err != nil {
 				return nil, err
 			}
-			defer rows.Close()
-			var out []changeRow
-			for rows.Next() {
-				var r changeRow
-				if r.version, err = scanVersion(rows, scan(&r)...); err != nil {
-					return nil, err
-				}
-				finish(&r)
-				out = append(out, r)
+			if r.version.at > end {
+				ended = true
+				break
 			}
-			return out, rows.Err()
-		}
-	}
-	start := changeRow{position: after}
-	var first bool
-	versions = &pager[changeRow]{last: start, fetch: page(versionsQuery,
-		func(r *changeRow) []any { return []any{&r.at, &r.seq, &first} },
-		func(r *changeRow) {
-			if r.op = scalehist.OpUpdate; first {
+			switch {
+			case deleted:
+				r.op = scalehist.OpDelete
+			case r.version.seq == r.version.objectID:
 				r.op = scalehist.OpAdd
 			}
-		})}
-	var deletedAt int64
-	deletions = &pager[changeRow]{last: start, fetch: page(deletionsQuery,
-		func(r *changeRow) []any { return []any{&r.at, &r.seq, &deletedAt} },
-		func(r *changeRow) {
-			r.op = scalehist.OpDelete
-			if deletedAt != 0 {
-				r.deletedAt = fromNS(deletedAt)
-			}
-		})}
-	return versions, deletions
+			out = append(out, r)
+		}
+		return out, rows.Err()
+	}
+	return &pager[changeRow]{last: begin, page: initial, fetch: fetch}, nil
 }
 
-// changeStream merges versions and deletions into recorded order.
-func changeStream(ctx context.Context, q queryer, l *loader, after position, to int64) iter.Seq2[recorded, error] {
+// baseRows are the objects that live at the base, as adds at its instant in creation order.
+func baseRows(ctx context.Context, q queryer, b base, end int64) ([]changeRow, error) {
+	if b.at > end {
+		return nil, nil
+	}
+	all, err := allAt(ctx, q, b.at)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, byCreation)
+	out := make([]changeRow, 0, len(all))
+	for _, v := range all {
+		v.at, v.objectAt = b.at, time.Time{}
+		out = append(out, changeRow{op: scalehist.OpAdd, version: v})
+	}
+	return out, nil
+}
+
+// changeStream gives the journal in recorded order.
+func changeStream(ctx context.Context, q queryer, l *loader, after position, end int64) iter.Seq2[recorded, error] {
 	return func(yield func(recorded, error) bool) {
-		versions, deletions := changePagers(ctx, q, after, to)
+		p, err := changePager(ctx, q, after, end)
+		if err != nil {
+			yield(recorded{}, err)
+			return
+		}
 		for {
-			v, hasVersion, err := versions.peek()
+			row, ok, err := p.peek()
 			if err != nil {
 				yield(recorded{}, err)
 				return
 			}
-			d, hasDeletion, err := deletions.peek()
-			if err != nil {
-				yield(recorded{}, err)
-				return
-			}
-			var row changeRow
-			switch {
-			case hasVersion && (!hasDeletion || v.before(d.position)):
-				row = *v
-				versions.take()
-			case hasDeletion:
-				row = *d
-				deletions.take()
-			default:
+			if !ok {
 				return
 			}
 			r, err := row.build(ctx, l)
+			p.take()
 			if !yield(r, err) || err != nil {
 				return
 			}
@@ -150,15 +161,12 @@ func (r *changeRow) build(ctx context.Context, l *loader) (recorded, error) {
 	if err != nil {
 		return recorded{}, err
 	}
-	out := recorded{position: r.position, change: scalehist.Change{At: fromNS(r.at), Op: r.op, Object: o}, objectAt: r.version.objectAt}
-	if r.op == scalehist.OpDelete {
-		out.objectAt = r.deletedAt
-		if !r.deletedAt.IsZero() {
-			deleted := metav1.NewTime(r.deletedAt.Truncate(time.Second))
-			o.SetDeletionTimestamp(&deleted)
-			if deleted.Equal(&metav1.Time{Time: r.deletedAt}) {
-				out.objectAt = time.Time{} // the object says it
-			}
+	out := recorded{position: r.version.position, change: scalehist.Change{At: fromNS(r.version.at), Op: r.op, Object: o}, objectAt: r.version.objectAt}
+	if deletedAt := r.version.objectAt; r.op == scalehist.OpDelete && !deletedAt.IsZero() {
+		deleted := metav1.NewTime(deletedAt.Truncate(time.Second))
+		o.SetDeletionTimestamp(&deleted)
+		if deleted.Equal(&metav1.Time{Time: deletedAt}) {
+			out.objectAt = time.Time{} // the object says it
 		}
 	}
 	return out, nil

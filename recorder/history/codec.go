@@ -2,13 +2,16 @@ package history
 
 import (
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
@@ -27,6 +30,7 @@ func (k key) String() string {
 // encoded is an object taken apart for storage.
 type encoded struct {
 	key     key
+	prefix  string // of the name, as stored
 	uid     types.UID
 	created time.Time // zero if unknown
 	deleted time.Time // metadata.deletionTimestamp
@@ -59,9 +63,12 @@ func encode(o scalehist.Object) (e encoded, ok bool, err error) {
 	if e.key.name == "" {
 		return encoded{}, false, fmt.Errorf("%s without a name: give metadata.name", e.key.kind)
 	}
-	e.uid = p.GetUID()
+	e.uid, e.prefix = p.GetUID(), namePrefix(p)
 	e.created = utc(p.GetCreationTimestamp().Time)
-	s, node, t, has := takeState(p)
+	s, node, t, has, err := takeState(p)
+	if err != nil {
+		return encoded{}, false, fmt.Errorf("%s: %w", e.key, err)
+	}
 	e.node, e.moments = node, t
 	if !t.deletion.IsZero() {
 		e.deleted = utc(t.deletion.Time)
@@ -86,6 +93,9 @@ func encode(o scalehist.Object) (e encoded, ok bool, err error) {
 var bareContents = func() map[string]string {
 	out := map[string]string{}
 	for kind, info := range kinds {
+		if info.custom {
+			continue
+		}
 		b, err := json.Marshal(info.new())
 		if err != nil {
 			panic(fmt.Sprintf("marshal an empty %s: %v", kind, err)) // cannot fail
@@ -96,8 +106,11 @@ var bareContents = func() map[string]string {
 }()
 
 func isBare(o scalehist.Object, content []byte) bool {
-	if pod, ok := o.(*corev1.Pod); ok {
-		return len(pod.Spec.Containers) == 0
+	switch o := o.(type) {
+	case *corev1.Pod:
+		return len(o.Spec.Containers) == 0
+	case *unstructured.Unstructured:
+		return isBareCustom(o)
 	}
 	return string(content) == bareContents[kindOf(o)]
 }
@@ -124,7 +137,9 @@ type stored struct {
 func (v stored) decode() (scalehist.Object, error) {
 	o := v.content.DeepCopyObject().(scalehist.Object)
 	info := kinds[v.key.kind]
-	o.GetObjectKind().SetGroupVersionKind(info.gvk)
+	if !info.custom {
+		o.GetObjectKind().SetGroupVersionKind(info.gvk)
+	}
 	o.SetNamespace(v.key.namespace)
 	o.SetName(v.key.name)
 	o.SetUID(v.uid)
@@ -138,7 +153,9 @@ func (v stored) decode() (scalehist.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.key, err)
 	}
-	putState(o, v.state, v.node, t)
+	if err := putState(o, v.state, v.node, t); err != nil {
+		return nil, fmt.Errorf("%s: %w", v.key, err)
+	}
 	return o, nil
 }
 
@@ -172,6 +189,56 @@ func uidFrom(v any) types.UID {
 		return types.UID(v)
 	}
 	return ""
+}
+
+// toSeconds is a time column in whole seconds since 1970 UTC, nil for the zero time.
+func toSeconds(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Unix()
+}
+
+func nullSeconds(v sql.NullInt64) time.Time {
+	if !v.Valid {
+		return time.Time{}
+	}
+	return time.Unix(v.Int64, 0).UTC()
+}
+
+// objectTime is the column version.object_at: whole seconds after the object's creation, else nanoseconds as text.
+func objectTime(t, created time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	if t.Nanosecond() != 0 {
+		return strconv.FormatInt(t.UnixNano(), 10)
+	}
+	return t.Unix() - unixOrZero(created)
+}
+
+// objectTimeFrom is the inverse of objectTime.
+func objectTimeFrom(v any, created time.Time) (time.Time, error) {
+	switch v := v.(type) {
+	case nil:
+		return time.Time{}, nil
+	case int64:
+		return time.Unix(unixOrZero(created)+v, 0).UTC(), nil
+	case string:
+		ns, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("column object_at: %w", err)
+		}
+		return fromNS(ns), nil
+	}
+	return time.Time{}, fmt.Errorf("column object_at holds a %T", v)
+}
+
+func unixOrZero(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
 }
 
 // toNS is a time column: nanoseconds UTC, nil for the zero time.

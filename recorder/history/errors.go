@@ -42,16 +42,20 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("history %s has schema version %d, this scalehist knows up to %d: use a newer scalehist", e.Path, e.Have, e.Know)
 }
 
-// OlderError: the file has an older schema that only a writer may bring up to date.
+// OlderError: the file has an older schema and cannot be brought up to date.
 type OlderError struct {
 	Path       string
 	Have, Know int
+	// Err says why not.
+	Err error
 }
 
 func (e *OlderError) Error() string {
-	return fmt.Sprintf("history %s has schema version %d, this scalehist reads %d: bring a copy up to date with 'scalehist import'"+
-		" of its export, made with the scalehist that wrote it", e.Path, e.Have, e.Know)
+	return fmt.Sprintf("history %s has schema version %d and cannot be brought up to version %d: %v: export it with the scalehist that wrote it"+
+		" and import that", e.Path, e.Have, e.Know, e.Err)
 }
+
+func (e *OlderError) Unwrap() error { return e.Err }
 
 // EmptyError: the file is a history in which nothing was recorded.
 type EmptyError struct{ Path string }

@@ -88,6 +88,9 @@ func (db *DB) Events(ctx context.Context, f EventFilter) ([]Event, error) {
 		if err != nil {
 			return err
 		}
+		if after, err = sinceBase(ctx, q, after); err != nil {
+			return err
+		}
 		var reasons []any
 		where := ""
 		if len(f.Reasons) > 0 {

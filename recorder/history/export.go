@@ -98,9 +98,13 @@ func mergeLines(ctx context.Context, q queryer, from, to time.Time, emit func(ob
 	if err != nil {
 		return err
 	}
-	events := eventPager(ctx, q, after, end)
-	usages := usagePager(ctx, q, after.at, end)
-	samples := samplePager(ctx, q, after.at, end)
+	kept, err := sinceBase(ctx, q, after)
+	if err != nil {
+		return err
+	}
+	events := eventPager(ctx, q, kept, end)
+	usages := usagePager(ctx, q, kept.at, end)
+	samples := samplePager(ctx, q, kept.at, end)
 	next, stop := iter.Pull2(changeStream(ctx, q, l, after, end))
 	defer stop()
 	sources := []*source{
@@ -189,7 +193,7 @@ func initialLines(ctx context.Context, q queryer, l *loader, from time.Time) ([]
 		return nil, err
 	}
 	var out []placed
-	err = objectsAt(ctx, q, l, from, "", func(o scalehist.Object, _ *versionRow) error {
+	err = objectsAt(ctx, q, l, from, nil, func(o scalehist.Object, _ *versionRow) error {
 		out = append(out, placed{position{ns, -1}, objectlog.Line{At: fromNS(ns), Op: scalehist.OpAdd, Object: o}})
 		return nil
 	})

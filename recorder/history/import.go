@@ -196,18 +196,8 @@ func (i *importer) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	if err := i.w.Write(ctx, i.entries); err != nil {
+	if err := i.w.WriteBatch(ctx, Batch{Entries: i.entries, Usages: i.usages, Samples: i.samples}); err != nil {
 		return err
-	}
-	if len(i.usages) > 0 {
-		if err := i.w.Usage(ctx, i.usages); err != nil {
-			return err
-		}
-	}
-	if len(i.samples) > 0 {
-		if err := i.w.Sample(ctx, i.samples); err != nil {
-			return err
-		}
 	}
 	i.entries, i.usages, i.samples = i.entries[:0], i.usages[:0], i.samples[:0]
 	if i.progress != nil {
@@ -239,11 +229,7 @@ func (i *importer) warnings() []string {
 
 // publish syncs the finished file and gives it its name.
 func publish(tmp, dst string, force bool) error {
-	f, err := os.Open(tmp)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	if err := syncFile(tmp); err != nil {
 		return fmt.Errorf("import to %s: sync: %w", dst, WithoutPaths(err))
 	}
 	if !force {
@@ -262,6 +248,19 @@ func publish(tmp, dst string, force bool) error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(replace(tmp, dst), lock.release())
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// replace puts the finished file in the place of a history whose lock is held.
+func replace(tmp, dst string) (err error) {
 	// A log of the old file would be taken for one of the new.
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		if e := os.Remove(dst + suffix); !errors.Is(e, os.ErrNotExist) {
@@ -270,10 +269,10 @@ func publish(tmp, dst string, force bool) error {
 	}
 	if err == nil {
 		if err = os.Rename(tmp, dst); err != nil {
-			err = fmt.Errorf("import to %s: %w", dst, WithoutPaths(err))
+			err = fmt.Errorf("replace %s: %w", dst, WithoutPaths(err))
 		}
 	}
-	return errors.Join(err, lock.release())
+	return err
 }
 
 // removeHistory removes a history and everything SQLite and the writer lay beside it.
@@ -286,33 +285,3 @@ func removeHistory(path string) error {
 	}
 	return errors.Join(errs...)
 }
-
-// Cut copies the window [from, to] of src into a new history at dst: the objects at from, and what happened until to.
-func Cut(ctx context.Context, src, dst string, from, to time.Time) (err error) {
-	db, err := Open(ctx, src)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	meta, err := db.Meta(ctx)
-	if err != nil {
-		return err
-	}
-	r, w := io.Pipe()
-	exported := make(chan error, 1)
-	go func() {
-		err := db.Export(ctx, w, from, to, ExportOptions{})
-		exported <- errors.Join(err, w.CloseWithError(err))
-	}()
-	_, err = Import(ctx, r, dst, ImportOptions{Name: src, Cluster: meta["cluster"]})
-	stop := r.CloseWithError(errStopped)
-	if e := <-exported; e != nil && !errors.Is(e, errStopped) && err == nil {
-		err = e
-	}
-	if err = errors.Join(err, stop); err != nil {
-		return fmt.Errorf("cut %s: %w", src, err)
-	}
-	return nil
-}
-
-var errStopped = errors.New("import ended")

@@ -10,19 +10,24 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
 // kindInfo says how one kind is stored.
 type kindInfo struct {
 	gvk schema.GroupVersionKind
 	new func() scalehist.Object
+	// custom: unstructured, and the content says the API version: any served one may have been recorded.
+	custom bool
 }
 
-// kinds are the recorded kinds. What is not here is left out and counted.
+// kinds are the recorded kinds by stored name, which is "Kind", or "Kind.group" of a custom one: two groups have a
+// MachineDeployment. What is not here is left out and counted.
 var kinds = func() map[string]kindInfo {
 	out := map[string]kindInfo{}
 	add := func(gv schema.GroupVersion, kind string, new func() scalehist.Object) {
@@ -36,6 +41,7 @@ var kinds = func() map[string]kindInfo {
 	add(corev1.SchemeGroupVersion, "PersistentVolume", func() scalehist.Object { return new(corev1.PersistentVolume) })
 	add(corev1.SchemeGroupVersion, "PersistentVolumeClaim", func() scalehist.Object { return new(corev1.PersistentVolumeClaim) })
 	add(corev1.SchemeGroupVersion, "ConfigMap", func() scalehist.Object { return new(corev1.ConfigMap) })
+	add(corev1.SchemeGroupVersion, "ResourceQuota", func() scalehist.Object { return new(corev1.ResourceQuota) })
 	add(schedulingv1.SchemeGroupVersion, "PriorityClass", func() scalehist.Object { return new(schedulingv1.PriorityClass) })
 	add(appsv1.SchemeGroupVersion, "DaemonSet", func() scalehist.Object { return new(appsv1.DaemonSet) })
 	add(appsv1.SchemeGroupVersion, "Deployment", func() scalehist.Object { return new(appsv1.Deployment) })
@@ -47,13 +53,24 @@ var kinds = func() map[string]kindInfo {
 	add(storagev1.SchemeGroupVersion, "CSINode", func() scalehist.Object { return new(storagev1.CSINode) })
 	add(nodev1.SchemeGroupVersion, "RuntimeClass", func() scalehist.Object { return new(nodev1.RuntimeClass) })
 	add(v1alpha1.GroupVersion, "NodeGroup", func() scalehist.Object { return new(v1alpha1.NodeGroup) })
+	for _, gk := range objectlog.CustomKinds() {
+		out[gk.String()] = kindInfo{new: func() scalehist.Object { return new(unstructured.Unstructured) }, custom: true}
+	}
 	return out
 }()
+
+// KindOf is the name under which a history stores an object's kind, and by which Reconcile and recordings name it: "Pod",
+// and of a custom object "MachineDeployment.machine.sapcloud.io".
+func KindOf(o scalehist.Object) string { return kindOf(o) }
 
 // kindOf names the kind of a typed object, whose TypeMeta is often empty. Kinds that are not stored are named by
 // their TypeMeta, else by their Go type.
 func kindOf(o scalehist.Object) string {
-	switch o.(type) {
+	switch o := o.(type) {
+	case *unstructured.Unstructured:
+		if gk := o.GroupVersionKind().GroupKind(); objectlog.IsCustom(gk) {
+			return gk.String()
+		}
 	case *corev1.Namespace:
 		return "Namespace"
 	case *corev1.Node:
@@ -72,6 +89,8 @@ func kindOf(o scalehist.Object) string {
 		return "ConfigMap"
 	case *corev1.Secret:
 		return "Secret"
+	case *corev1.ResourceQuota:
+		return "ResourceQuota"
 	case *schedulingv1.PriorityClass:
 		return "PriorityClass"
 	case *appsv1.DaemonSet:
@@ -140,6 +159,10 @@ func addTo(list *scalehist.Objects, groups *[]*v1alpha1.NodeGroup, o scalehist.O
 		list.CSINodes = append(list.CSINodes, o)
 	case *nodev1.RuntimeClass:
 		list.RuntimeClasses = append(list.RuntimeClasses, o)
+	case *corev1.ResourceQuota:
+		list.ResourceQuotas = append(list.ResourceQuotas, o)
+	case *unstructured.Unstructured:
+		list.Custom = append(list.Custom, o)
 	case *v1alpha1.NodeGroup:
 		*groups = append(*groups, o)
 	}

@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -11,61 +10,60 @@ import (
 
 // Usage adds container usages in one transaction. A second one of a container at the same instant replaces the first.
 func (w *Writer) Usage(ctx context.Context, usages []Usage) error {
-	err := w.inTx(ctx, func(tx *sql.Tx) error {
-		stmt, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO usage(at, namespace, pod, container, cpu_milli, memory_bytes) VALUES (?, ?, ?, ?, ?, ?)`)
-		if err != nil {
-			return err
-		}
-		defer stmt.Close()
-		for _, u := range usages {
-			at, err := instant(u.At)
-			if err != nil {
-				return fmt.Errorf("pod %s: %w", u.Pod, err)
-			}
-			if _, err := stmt.ExecContext(ctx, at, u.Pod.Namespace, u.Pod.Name, u.Container, u.CPUMilli, u.MemoryBytes); err != nil {
-				return fmt.Errorf("pod %s: %w", u.Pod, err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("history %s: usage: %w", w.path, err)
-	}
-	return nil
+	return w.WriteBatch(ctx, Batch{Usages: usages})
 }
 
 // Sample adds values of metric series in one transaction. A second one of a series at the same instant replaces the first.
 func (w *Writer) Sample(ctx context.Context, samples []Sample) error {
-	err := w.inTx(ctx, func(tx *sql.Tx) error {
-		ids := map[[2]string]int64{}
-		for _, s := range samples {
-			at, err := instant(s.At)
-			if err != nil {
-				return fmt.Errorf("series %s: %w", s.Series, err)
-			}
-			labels, err := labelsJSON(s.Labels)
-			if err != nil {
-				return fmt.Errorf("series %s: %w", s.Series, err)
-			}
-			k := [2]string{s.Series, labels}
-			id, ok := ids[k]
-			if !ok {
-				if _, err := tx.ExecContext(ctx, `INSERT INTO series(name, labels) VALUES (?, ?) ON CONFLICT DO NOTHING`, k[0], k[1]); err != nil {
-					return err
-				}
-				if err := tx.QueryRowContext(ctx, `SELECT id FROM series WHERE name = ? AND labels = ?`, k[0], k[1]).Scan(&id); err != nil {
-					return err
-				}
-				ids[k] = id
-			}
-			if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO sample(at, series_id, value) VALUES (?, ?, ?)`, at, id, s.Value); err != nil {
-				return fmt.Errorf("series %s: %w", s.Series, err)
-			}
-		}
+	return w.WriteBatch(ctx, Batch{Samples: samples})
+}
+
+func (t *txWriter) usages(usages []Usage) error {
+	if len(usages) == 0 {
 		return nil
-	})
+	}
+	stmt, err := t.tx.PrepareContext(t.ctx, `INSERT OR REPLACE INTO usage(at, namespace, pod, container, cpu_milli, memory_bytes) VALUES (?, ?, ?, ?, ?, ?)`)
 	if err != nil {
-		return fmt.Errorf("history %s: sample: %w", w.path, err)
+		return err
+	}
+	defer stmt.Close()
+	for _, u := range usages {
+		at, err := instant(u.At)
+		if err != nil {
+			return fmt.Errorf("usage of pod %s: %w", u.Pod, err)
+		}
+		if _, err := stmt.ExecContext(t.ctx, at, u.Pod.Namespace, u.Pod.Name, u.Container, u.CPUMilli, u.MemoryBytes); err != nil {
+			return fmt.Errorf("usage of pod %s: %w", u.Pod, err)
+		}
+	}
+	return nil
+}
+
+func (t *txWriter) samples(samples []Sample) error {
+	ids := map[[2]string]int64{}
+	for _, s := range samples {
+		at, err := instant(s.At)
+		if err != nil {
+			return fmt.Errorf("series %s: %w", s.Series, err)
+		}
+		labels, err := labelsJSON(s.Labels)
+		if err != nil {
+			return fmt.Errorf("series %s: %w", s.Series, err)
+		}
+		k := [2]string{s.Series, labels}
+		id, ok := ids[k]
+		if !ok {
+			if _, err := t.tx.ExecContext(t.ctx, `INSERT INTO series(name, labels) VALUES (?, ?) ON CONFLICT DO NOTHING`, k[0], k[1]); err != nil {
+				return fmt.Errorf("series %s: %w", s.Series, err)
+			}
+			if err := t.tx.QueryRowContext(t.ctx, `SELECT id FROM series WHERE name = ? AND labels = ?`, k[0], k[1]).Scan(&id); err != nil {
+				return fmt.Errorf("series %s: %w", s.Series, err)
+			}
+			ids[k] = id
+		}
+		if _, err := t.tx.ExecContext(t.ctx, `INSERT OR REPLACE INTO sample(at, series_id, value) VALUES (?, ?, ?)`, at, id, s.Value); err != nil {
+			return fmt.Errorf("series %s: %w", s.Series, err)
+		}
 	}
 	return nil
 }
@@ -144,22 +142,25 @@ func samplePager(ctx context.Context, q queryer, after, to int64) *pager[sampleR
 
 // Usages streams the recorded usages with from < At <= to in time order; zero bounds are open.
 func (db *DB) Usages(ctx context.Context, from, to time.Time) iter.Seq2[Usage, error] {
-	return stream(db, from, to, func(after position, end int64) *pager[usageRow] {
+	return stream(ctx, db, from, to, func(after position, end int64) *pager[usageRow] {
 		return usagePager(ctx, db.db, after.at, end)
 	}, func(r *usageRow) Usage { return r.usage })
 }
 
 // Samples streams the recorded samples with from < At <= to in time order; zero bounds are open.
 func (db *DB) Samples(ctx context.Context, from, to time.Time) iter.Seq2[Sample, error] {
-	return stream(db, from, to, func(after position, end int64) *pager[sampleRow] {
+	return stream(ctx, db, from, to, func(after position, end int64) *pager[sampleRow] {
 		return samplePager(ctx, db.db, after.at, end)
 	}, func(r *sampleRow) Sample { return r.sample })
 }
 
-func stream[R, T any](db *DB, from, to time.Time, open func(after position, end int64) *pager[R], value func(*R) T) iter.Seq2[T, error] {
+func stream[R, T any](ctx context.Context, db *DB, from, to time.Time, open func(after position, end int64) *pager[R], value func(*R) T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		after, end, err := window(from, to)
+		if err == nil {
+			after, err = sinceBase(ctx, db.db, after)
+		}
 		if err != nil {
 			yield(none, readError(db.path, err))
 			return

@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"sort"
 )
 
@@ -35,26 +38,9 @@ func SchemaVersion() int {
 	return len(names)
 }
 
-// migrate applies the scripts above user_version, each in its transaction.
+// migrate applies the scripts above user_version in one transaction: the file has the old schema or the new one.
 func migrate(ctx context.Context, db *sql.DB) error {
 	names, err := migrations()
-	if err != nil {
-		return err
-	}
-	var have int
-	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
-		return err
-	}
-	for i := have; i < len(names); i++ {
-		if err := applyMigration(ctx, db, names[i], i+1); err != nil {
-			return fmt.Errorf("migration %s: %w", path.Base(names[i]), err)
-		}
-	}
-	return nil
-}
-
-func applyMigration(ctx context.Context, db *sql.DB, name string, version int) error {
-	script, err := migrationFiles.ReadFile(name)
 	if err != nil {
 		return err
 	}
@@ -63,16 +49,72 @@ func applyMigration(ctx context.Context, db *sql.DB, name string, version int) e
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit it is a no-op
-	if _, err := tx.ExecContext(ctx, string(script)); err != nil {
+	var have int
+	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
 		return err
 	}
-	if version == 1 {
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, applicationID)); err != nil {
+	if have < 0 {
+		return fmt.Errorf("schema version %d: the file is damaged", have)
+	}
+	if have >= len(names) {
+		return nil
+	}
+	for _, name := range names[have:] {
+		script, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
+			return fmt.Errorf("migration %s: %w", path.Base(name), err)
+		}
+	}
+	for _, pragma := range []string{fmt.Sprintf(`PRAGMA application_id = %d`, applicationID), fmt.Sprintf(`PRAGMA user_version = %d`, len(names))} {
+		if _, err := tx.ExecContext(ctx, pragma); err != nil {
 			return err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
+	return tx.Commit()
+}
+
+// migratedCopy makes a private copy of an open history with the newest schema, in a folder of its own that the caller
+// removes. The history itself is only read, and may be written by a recorder meanwhile.
+func migratedCopy(ctx context.Context, db *sql.DB) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "scalehist-*"); err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	copied := filepath.Join(dir, copyName)
+	if err := copyInto(ctx, db, copied); err != nil {
+		return "", err
+	}
+	w, err := sql.Open("sqlite", fileURI(copied)+"?_txlock=immediate&_pragma=synchronous(off)&_pragma=temp_store(memory)")
+	if err != nil {
+		return "", err
+	}
+	return dir, errors.Join(migrate(ctx, w), w.Close())
+}
+
+// copyName is the file in a folder that migratedCopy makes.
+const copyName = "history.db"
+
+// copyInto writes a consistent copy without a log, whoever writes to the original meanwhile. dst must not exist.
+func copyInto(ctx context.Context, db *sql.DB, dst string) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
 		return err
 	}
-	return tx.Commit()
+	defer conn.Close()
+	// The pragma forbids every write, that of another file too; the connection is opened read-only all the same.
+	if _, err := conn.ExecContext(ctx, `PRAGMA query_only = 0`); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, `VACUUM INTO ?`, dst)
+	if _, back := conn.ExecContext(context.WithoutCancel(ctx), `PRAGMA query_only = 1`); err == nil {
+		err = back
+	}
+	return err
 }

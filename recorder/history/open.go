@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,10 +22,12 @@ type DB struct {
 	path     string
 	db       *sql.DB
 	from, to time.Time
+	private  string // folder of a copy with today's schema, "" if the file has it
 }
 
 // Open opens a history for reading. The file is never modified; it may be read-only, in a read-only directory, and it
-// may be written by a recorder at the same time. Errors: MissingError, CorruptError, ForeignError, NewerError,
+// may be written by a recorder at the same time. A file with an older schema is read through a private copy that is
+// brought up to date, as it was when it was opened. Errors: MissingError, CorruptError, ForeignError, NewerError,
 // OlderError, EmptyError.
 func Open(ctx context.Context, path string) (*DB, error) {
 	header, err := readHeader(path)
@@ -36,14 +39,51 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, fmt.Errorf("history %s: %w", path, err)
 	}
 	out := &DB{path: path, db: db}
-	if err := out.check(ctx, header); err != nil {
-		return nil, errors.Join(err, db.Close())
+	err = out.check(ctx)
+	if older := (*OlderError)(nil); errors.As(err, &older) {
+		if err = out.upgrade(ctx, older); err == nil {
+			err = out.check(ctx)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, out.Close())
 	}
 	return out, nil
 }
 
+// upgrade goes over to a private copy with today's schema.
+func (db *DB) upgrade(ctx context.Context, older *OlderError) error {
+	dir, err := migratedCopy(ctx, db.db)
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("history %s: %w", db.path, err)
+		}
+		older.Err = err
+		return older
+	}
+	db.private = dir
+	copied := filepath.Join(dir, copyName)
+	header, err := readHeader(copied)
+	if err != nil {
+		return err
+	}
+	fresh, err := sql.Open("sqlite", readDSN(copied, header))
+	if err != nil {
+		return fmt.Errorf("history %s: %w", db.path, err)
+	}
+	old := db.db
+	db.db = fresh
+	return old.Close()
+}
+
 // Close frees the file.
-func (db *DB) Close() error { return db.db.Close() }
+func (db *DB) Close() error {
+	err := db.db.Close()
+	if db.private != "" {
+		err = errors.Join(err, os.RemoveAll(db.private))
+	}
+	return err
+}
 
 // Path is the file as it was given to Open.
 func (db *DB) Path() string { return db.path }
@@ -51,7 +91,7 @@ func (db *DB) Path() string { return db.path }
 // Span goes from the first recorded instant to the last.
 func (db *DB) Span() (from, to time.Time) { return db.from, db.to }
 
-func (db *DB) check(ctx context.Context, h header) error {
+func (db *DB) check(ctx context.Context) error {
 	var app, version int
 	if err := db.db.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&app); err != nil {
 		return readError(db.path, err)
@@ -62,17 +102,15 @@ func (db *DB) check(ctx context.Context, h header) error {
 	if app != applicationID {
 		return &ForeignError{Path: db.path, What: "another SQLite database"}
 	}
-	if know := SchemaVersion(); version > know {
+	if know := SchemaVersion(); version < 1 {
+		return &CorruptError{Path: db.path, Detail: fmt.Sprintf("schema version %d", version)}
+	} else if version > know {
 		return &NewerError{Path: db.path, Have: version, Know: know}
 	} else if version < know {
 		return &OlderError{Path: db.path, Have: version, Know: know}
 	}
 	var from, to sql.NullInt64
-	if err := db.db.QueryRowContext(ctx, `SELECT min(f), max(t) FROM (
-		SELECT min(from_ns) f, max(coalesce(to_ns, alive_ns)) t FROM recording
-		UNION ALL SELECT min(valid_from), max(valid_from) FROM version
-		UNION ALL SELECT NULL, max(deleted_seen) FROM object WHERE deleted_seen IS NOT NULL
-		UNION ALL SELECT min(at), max(at) FROM event_seen)`).Scan(&from, &to); err != nil {
+	if err := db.db.QueryRowContext(ctx, spanQuery).Scan(&from, &to); err != nil {
 		return readError(db.path, err)
 	}
 	if !from.Valid {
@@ -81,6 +119,13 @@ func (db *DB) check(ctx context.Context, h header) error {
 	db.from, db.to = fromNS(from.Int64), fromNS(to.Int64)
 	return nil
 }
+
+// spanQuery is where a history begins and ends. Each part is one look at an end of an index, but recordings, which are few.
+const spanQuery = `SELECT min(f), max(t) FROM (
+		SELECT min(from_ns) f, max(coalesce(to_ns, alive_ns)) t FROM recording
+	UNION ALL SELECT (SELECT max(at, coalesce((SELECT at FROM base), at)) FROM version ORDER BY seq LIMIT 1),
+		(SELECT at FROM version ORDER BY seq DESC LIMIT 1)
+	UNION ALL SELECT (SELECT min(at) FROM event_seen WHERE at > coalesce((SELECT at FROM base), -1)), (SELECT max(at) FROM event_seen))`
 
 // header is the part of SQLite's file header that tells what a file is (https://www.sqlite.org/fileformat.html).
 type header struct {
@@ -160,11 +205,10 @@ func checkForWriting(ctx context.Context, path string, o Options) (fresh bool, e
 		return false, err
 	}
 	db, err := Open(ctx, path)
-	var older *OlderError
 	switch {
 	case err == nil:
 		return false, errors.Join(checkOrigin(ctx, db.db, path, o), db.Close())
-	case errors.As(err, &empty), errors.As(err, &older):
+	case errors.As(err, &empty):
 		return false, nil
 	}
 	return false, err

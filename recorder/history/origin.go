@@ -46,7 +46,8 @@ const VirtualIdentity = "virtual"
 // made-up UID there is of virtual time.
 func recordedIdentity(ctx context.Context, q queryer) (string, error) {
 	var uid any
-	err := q.QueryRowContext(ctx, `SELECT uid FROM object WHERE kind <> 'Pod' AND kind = 'Namespace' AND name = 'kube-system' ORDER BY id DESC LIMIT 1`).Scan(&uid)
+	err := q.QueryRowContext(ctx, `SELECT o.uid FROM scope s CROSS JOIN object o ON o.scope_id = s.id AND o.few = 1
+		WHERE s.kind = 'Namespace' AND s.prefix || o.name = 'kube-system' ORDER BY o.id DESC LIMIT 1`).Scan(&uid)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

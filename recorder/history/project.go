@@ -11,6 +11,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
@@ -44,6 +45,12 @@ func project(o scalehist.Object) (scalehist.Object, bool) {
 	case *nodev1.RuntimeClass:
 		return &nodev1.RuntimeClass{ObjectMeta: projectMeta(o.ObjectMeta), Handler: o.Handler,
 			Overhead: o.Overhead.DeepCopy(), Scheduling: o.Scheduling.DeepCopy()}, true
+	case *corev1.ResourceQuota:
+		// status.hard follows spec.hard within seconds: only what is used is kept of the status.
+		return &corev1.ResourceQuota{ObjectMeta: projectMeta(o.ObjectMeta), Spec: *o.Spec.DeepCopy(),
+			Status: corev1.ResourceQuotaStatus{Used: o.Status.Used.DeepCopy()}}, true
+	case *unstructured.Unstructured:
+		return projectCustom(o)
 	}
 	if out, ok := projectOwner(o); ok {
 		return out, true

@@ -28,6 +28,9 @@ var keptAnnotations = map[string]bool{
 	"storageclass.beta.kubernetes.io/is-default-class": true,
 	"storage.alpha.kubernetes.io/migrated-plugins":     true, // CSINode: decides which limits count
 	"scheduling.k8s.io/group-name":                     true,
+	// Gardener: which machine goes first, and that the autoscaler wants it gone.
+	"machinepriority.machine.sapcloud.io":              true,
+	"node.machine.sapcloud.io/trigger-deletion-by-mcm": true,
 }
 
 var keptAnnotationPrefixes = []string{
@@ -35,6 +38,8 @@ var keptAnnotationPrefixes = []string{
 	"cluster-autoscaler.kubernetes.io/",
 	"capacity.cluster-autoscaler.kubernetes.io/", // Cluster API: the shape of a node for scale from zero
 	"autoscaling.x-k8s.io/",
+	"autoscaler.gardener.cloud/",                        // options of one worker pool
+	"cluster.k8s.io/cluster-api-autoscaler-node-group-", // Cluster API before cluster.x-k8s.io
 	"scheduler.alpha.kubernetes.io/",
 	"cluster.x-k8s.io/",
 	"karpenter.sh/",

@@ -1,23 +1,32 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/scalehist/scalehist"
 )
 
-// versionColumns are scanned by scanVersion; the query names the tables v, o and w.
-const versionColumns = `o.id, o.kind, o.namespace, o.name, o.uid, o.created_at, v.content_id, v.state_id, coalesce(w.value, ''),
-	coalesce(v.times, ''), v.object_at`
+// versionColumns are scanned by scanVersion. The query names v, the row of the journal, and h, the one that holds what
+// the object was: another one where v only ends it.
+const versionColumns = `v.seq, v.at, o.id, s.kind, s.namespace, s.prefix || o.name, o.uid, o.created_at, coalesce(o.first_seen, 0),
+	h.content_id, h.state_id, coalesce(w.value, ''), coalesce(h.times, ''), v.object_at`
+
+// versionJoins go with versionColumns.
+const versionJoins = ` CROSS JOIN version h ON h.seq = coalesce(v.ends, v.seq) CROSS JOIN object o ON o.id = v.object_id
+	CROSS JOIN scope s ON s.id = o.scope_id LEFT JOIN word w ON w.id = h.node_id `
 
 // versionRow is one version, its JSON not read yet.
 type versionRow struct {
 	stored
+	position
+	firstSeen int64 // 0 where created is known
 	contentID int64
 	stateID   sql.NullInt64
 	objectAt  time.Time
@@ -26,14 +35,31 @@ type versionRow struct {
 func scanVersion(rows *sql.Rows, extra ...any) (versionRow, error) {
 	var v versionRow
 	var uid any
-	var created, objectAt sql.NullInt64
-	to := append([]any{&v.objectID, &v.key.kind, &v.key.namespace, &v.key.name, &uid, &created, &v.contentID, &v.stateID, &v.node,
-		&v.times, &objectAt}, extra...)
-	if err := rows.Scan(to...); err != nil {
+	var created sql.NullInt64
+	var objectAt any
+	to := append([]any{&v.seq, &v.at, &v.objectID, &v.key.kind, &v.key.namespace, &v.key.name, &uid, &created, &v.firstSeen, &v.contentID,
+		&v.stateID, &v.node, &v.times, &objectAt}, extra...)
+	err := rows.Scan(to...)
+	if err != nil {
 		return v, err
 	}
-	v.uid, v.created, v.objectAt = uidFrom(uid), nullTime(created), nullTime(objectAt)
+	v.uid, v.created = uidFrom(uid), nullSeconds(created)
+	if v.objectAt, err = objectTimeFrom(objectAt, v.created); err != nil {
+		return v, fmt.Errorf("%s: %w", v.key, err)
+	}
 	return v, nil
+}
+
+// byCreation is the order of creation, by the object's own time where it is known.
+func byCreation(a, b versionRow) int {
+	return cmp.Or(cmp.Compare(a.bornAt(), b.bornAt()), cmp.Compare(a.objectID, b.objectID))
+}
+
+func (v *versionRow) bornAt() int64 {
+	if v.created.IsZero() {
+		return v.firstSeen
+	}
+	return v.created.UnixNano()
 }
 
 // queryer is a pool or a transaction.
@@ -104,35 +130,30 @@ func (l *loader) read(ctx context.Context, id int64, to any) error {
 	return nil
 }
 
-// The state at an instant: each life of an object has one version that holds it.
-const snapshotQuery = `SELECT ` + versionColumns + ` FROM version v JOIN object o ON o.id = v.object_id LEFT JOIN word w ON w.id = v.node_id
-	WHERE v.valid_from <= ?1 AND (v.valid_to IS NULL OR v.valid_to > ?1)`
+// fetchQuery reads versions by their seqs.
+const fetchQuery = `SELECT ` + versionColumns + ` FROM json_each(?) j CROSS JOIN version v ON v.seq = j.value` + versionJoins
 
-// snapshotOrder is the order of creation, by the object's own time where it is known.
-const snapshotOrder = ` ORDER BY coalesce(o.created_at, o.first_seen), o.id`
+// fewQuery reads what the objects of a kind were at an instant, each by its index: kinds of which there are few.
+const fewQuery = `SELECT ` + versionColumns + ` FROM scope k CROSS JOIN object x ON x.scope_id = k.id AND x.few = 1
+	CROSS JOIN version v ON v.seq = (SELECT f.seq FROM version f WHERE f.object_id = x.id AND f.few = 1 AND f.at <= ?1
+		ORDER BY f.at DESC, f.seq DESC LIMIT 1)` + versionJoins + `WHERE k.kind = ?2 AND v.ends IS NULL`
 
-// objectsAt calls f for each object that lives at t, in creation order; where narrows the query ("AND o.kind = ...").
-func objectsAt(ctx context.Context, q queryer, l *loader, t time.Time, where string, f func(scalehist.Object, *versionRow) error) error {
+// objectsAt calls f for each object that lives at t, in creation order: all, or those of some kinds other than Pod.
+func objectsAt(ctx context.Context, q queryer, l *loader, t time.Time, few []string, f func(scalehist.Object, *versionRow) error) error {
 	ns, err := instant(t)
 	if err != nil {
 		return err
 	}
-	rows, err := q.QueryContext(ctx, snapshotQuery+where+snapshotOrder, ns)
+	var all []versionRow // read in full: content queries must not run inside this one
+	if len(few) > 0 {
+		all, err = fewAt(ctx, q, ns, few)
+	} else {
+		all, err = allAt(ctx, q, ns)
+	}
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	var all []versionRow // read in full: content queries must not run inside this one
-	for rows.Next() {
-		v, err := scanVersion(rows)
-		if err != nil {
-			return err
-		}
-		all = append(all, v)
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
+	slices.SortFunc(all, byCreation)
 	for i := range all {
 		o, err := l.load(ctx, &all[i])
 		if err != nil {
@@ -143,6 +164,67 @@ func objectsAt(ctx context.Context, q queryer, l *loader, t time.Time, where str
 		}
 	}
 	return nil
+}
+
+func allAt(ctx context.Context, q queryer, ns int64) ([]versionRow, error) {
+	live, err := liveAt(ctx, q, ns)
+	if err != nil {
+		return nil, err
+	}
+	return fetch(ctx, q, &live)
+}
+
+// fetch reads the versions that hold.
+func fetch(ctx context.Context, q queryer, live *liveSeqs) ([]versionRow, error) {
+	var out []versionRow
+	for part := range slices.Chunk(live.seqs, fetchSize) {
+		rows, err := readVersions(ctx, q, fetchQuery, seqsJSON(part))
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) != len(part) {
+			return nil, fmt.Errorf("%d of %d versions are missing: the file is damaged", len(part)-len(rows), len(part))
+		}
+		for _, v := range rows {
+			if live.holds(v.objectID, v.seq) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out, nil
+}
+
+func fewAt(ctx context.Context, q queryer, ns int64, kinds []string) ([]versionRow, error) {
+	b, err := readBase(ctx, q)
+	if err != nil || ns < b.at {
+		return nil, err
+	}
+	var out []versionRow
+	for _, kind := range kinds {
+		rows, err := readVersions(ctx, q, fewQuery, ns, kind)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+func readVersions(ctx context.Context, q queryer, query string, args ...any) ([]versionRow, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []versionRow
+	for rows.Next() {
+		v, err := scanVersion(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
 }
 
 // read runs f in one read transaction, so that a recorder at work cannot change what it sees half-way.

@@ -15,13 +15,13 @@ import (
 )
 
 // settingsKinds are the objects that settings are read from.
-const settingsWhere = ` AND o.kind <> 'Pod' AND o.kind IN ('Deployment', 'ConfigMap')`
+var settingsKinds = []string{"Deployment", "ConfigMap"}
 
 // SettingsAt are the cluster-autoscaler's settings in force at t; without flags when no autoscaler was recorded then.
 func (db *DB) SettingsAt(ctx context.Context, t time.Time) (scalehist.CASettings, error) {
 	objects := &scalehist.Objects{}
 	err := db.read(ctx, "settings at "+t.UTC().Format(time.RFC3339Nano), func(q queryer) error {
-		return objectsAt(ctx, q, newLoader(q), t, settingsWhere, func(o scalehist.Object, _ *versionRow) error {
+		return objectsAt(ctx, q, newLoader(q), t, settingsKinds, func(o scalehist.Object, _ *versionRow) error {
 			addTo(objects, nil, o)
 			return nil
 		})
@@ -47,7 +47,7 @@ func (db *DB) SettingsChanges(ctx context.Context, from, to time.Time) ([]scaleh
 		l := newLoader(q)
 		at := func(t time.Time) (scalehist.CASettings, error) {
 			objects := &scalehist.Objects{}
-			err := objectsAt(ctx, q, l, t, settingsWhere, func(o scalehist.Object, _ *versionRow) error {
+			err := objectsAt(ctx, q, l, t, settingsKinds, func(o scalehist.Object, _ *versionRow) error {
 				addTo(objects, nil, o)
 				return nil
 			})
@@ -74,13 +74,19 @@ func (db *DB) SettingsChanges(ctx context.Context, from, to time.Time) ([]scaleh
 	return out, err
 }
 
+// At the base of a history whose past was forgotten all that lives there came.
+const changeTimesQuery = `SELECT DISTINCT max(v.at, ?3) FROM scope s CROSS JOIN object o ON o.scope_id = s.id AND o.few = 1
+	CROSS JOIN version v ON v.object_id = o.id AND v.few = 1
+	WHERE s.kind IN ('Deployment', 'ConfigMap') AND max(v.at, ?3) > ?1 AND v.at <= ?2 ORDER BY 1`
+
 // changeTimes are the instants at which an autoscaler's Deployment or ConfigMap came, changed or went. Only content
 // matters: a Deployment's replicas are no settings.
 func changeTimes(ctx context.Context, q queryer, after, end int64) ([]time.Time, error) {
-	rows, err := q.QueryContext(ctx, `SELECT v.valid_from FROM object o JOIN version v ON v.object_id = o.id AND v.few = 1
-		WHERE o.kind <> 'Pod' AND o.kind IN ('Deployment', 'ConfigMap') AND v.valid_from > ?1 AND v.valid_from <= ?2
-		UNION SELECT deleted_seen FROM object
-		WHERE kind <> 'Pod' AND kind IN ('Deployment', 'ConfigMap') AND deleted_seen > ?1 AND deleted_seen <= ?2 ORDER BY 1`, after, end)
+	b, err := readBase(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.QueryContext(ctx, changeTimesQuery, max(after, b.at-1), end, b.at)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (db *DB) NodeGroupSizes(ctx context.Context, from, to time.Time) ([]NodeGro
 			out = append(out, s)
 		}
 		if !from.IsZero() {
-			err := objectsAt(ctx, q, l, from, ` AND o.kind <> 'Pod' AND o.kind = 'NodeGroup'`, func(o scalehist.Object, _ *versionRow) error {
+			err := objectsAt(ctx, q, l, from, []string{"NodeGroup"}, func(o scalehist.Object, _ *versionRow) error {
 				note(from.UTC(), o, false)
 				return nil
 			})
@@ -54,31 +54,44 @@ func (db *DB) NodeGroupSizes(ctx context.Context, from, to time.Time) ([]NodeGro
 			if err != nil {
 				return err
 			}
-			note(fromNS(rows[i].at), o, rows[i].op == scalehist.OpDelete)
+			note(fromNS(rows[i].version.at), o, rows[i].op == scalehist.OpDelete)
 		}
 		return nil
 	})
 	return out, err
 }
 
-const groupVersionsQuery = `SELECT ` + versionColumns + `, v.valid_from, v.seq, 0
-	FROM object o JOIN version v ON v.object_id = o.id AND v.few = 1 LEFT JOIN word w ON w.id = v.node_id
-	WHERE o.kind <> 'Pod' AND o.kind = 'NodeGroup' AND v.valid_from > ?1 AND v.valid_from <= ?2 AND v.seq IS NOT o.deleted_seq
-	UNION ALL SELECT ` + versionColumns + `, o.deleted_seen, o.deleted_seq, 1
-	FROM object o JOIN version v ON v.valid_from = o.last_from AND v.seq = o.last_seq LEFT JOIN word w ON w.id = v.node_id
-	WHERE o.kind <> 'Pod' AND o.kind = 'NodeGroup' AND o.deleted_seen > ?1 AND o.deleted_seen <= ?2 ORDER BY 12, 13`
+const groupVersionsQuery = `SELECT ` + versionColumns + `, v.ends IS NOT NULL FROM scope k CROSS JOIN object x ON x.scope_id = k.id AND x.few = 1
+	CROSS JOIN version v ON v.object_id = x.id AND v.few = 1 AND v.at > ?1 AND v.at <= ?2` + versionJoins + `WHERE k.kind = 'NodeGroup' ORDER BY v.seq`
 
+// groupRows are the changes of node groups; of a history whose past was forgotten, first those that lived at its base.
 func groupRows(ctx context.Context, q queryer, after, end int64) ([]changeRow, error) {
+	var out []changeRow
+	b, err := readBase(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if after < b.at {
+		initial, err := fewAt(ctx, q, b.at, []string{"NodeGroup"})
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(initial, byCreation)
+		for _, v := range initial {
+			v.at = b.at
+			out = append(out, changeRow{version: v, op: scalehist.OpAdd})
+		}
+		after = b.at
+	}
 	rows, err := q.QueryContext(ctx, groupVersionsQuery, after, end)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var out []changeRow
 	for rows.Next() {
 		var r changeRow
 		var deleted bool
-		if r.version, err = scanVersion(rows, &r.at, &r.seq, &deleted); err != nil {
+		if r.version, err = scanVersion(rows, &deleted); err != nil {
 			return nil, err
 		}
 		if r.op = scalehist.OpUpdate; deleted {

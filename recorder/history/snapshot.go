@@ -21,7 +21,7 @@ func (db *DB) SnapshotAt(ctx context.Context, t time.Time) (*scalehist.ClusterSn
 	objects := &scalehist.Objects{}
 	var groups []*v1alpha1.NodeGroup
 	err := db.read(ctx, "snapshot at "+t.UTC().Format(time.RFC3339Nano), func(q queryer) error {
-		return objectsAt(ctx, q, newLoader(q), t, "", func(o scalehist.Object, _ *versionRow) error {
+		return objectsAt(ctx, q, newLoader(q), t, nil, func(o scalehist.Object, _ *versionRow) error {
 			addTo(objects, &groups, o)
 			return nil
 		})

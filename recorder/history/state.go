@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
@@ -28,6 +30,12 @@ type state struct {
 	Replicas      *int32         `json:"replicas,omitempty"`
 	TargetSize    *int32         `json:"targetSize,omitempty"`
 	Disruptions   *disruptions   `json:"disruptions,omitempty"`
+	// Unbound: the node beside the state is the one a DaemonSet's pod is for, not one it is bound to.
+	Unbound bool `json:"unbound,omitempty"`
+	// Used is what counts against a ResourceQuota.
+	Used corev1.ResourceList `json:"used,omitempty"`
+	// Status is that of a custom object, projected, its times included.
+	Status json.RawMessage `json:"status,omitempty"`
 }
 
 type condition struct {
@@ -51,7 +59,7 @@ type times struct {
 }
 
 // takeState moves the state out of a projected object, which is changed.
-func takeState(o scalehist.Object) (s state, node string, t times, has bool) {
+func takeState(o scalehist.Object) (s state, node string, t times, has bool, err error) {
 	if d := o.GetDeletionTimestamp(); d != nil {
 		t.deletion = *d
 		o.SetDeletionTimestamp(nil)
@@ -68,6 +76,9 @@ func takeState(o scalehist.Object) (s state, node string, t times, has bool) {
 			t.start = *o.Status.StartTime
 		}
 		node = o.Spec.NodeName
+		if target := takeTarget(&o.Spec); target != "" {
+			s.Unbound, node = node == "", target
+		}
 		o.Spec.NodeName = ""
 		o.Status = corev1.PodStatus{}
 	case *corev1.Node:
@@ -97,19 +108,24 @@ func takeState(o scalehist.Object) (s state, node string, t times, has bool) {
 	case *policyv1.PodDisruptionBudget:
 		s.Disruptions = &disruptions{o.Status.DisruptionsAllowed, o.Status.CurrentHealthy, o.Status.DesiredHealthy, o.Status.ExpectedPods}
 		o.Status = policyv1.PodDisruptionBudgetStatus{}
+	case *corev1.ResourceQuota:
+		s.Used = o.Status.Used
+		o.Status = corev1.ResourceQuotaStatus{}
+	case *unstructured.Unstructured:
+		err = takeCustomState(o, &s)
 	default:
 		has = false
 	}
-	return s, node, t, has
+	return s, node, t, has, err
 }
 
 // putState is the inverse of takeState. o is the caller's own.
-func putState(o scalehist.Object, s *state, node string, t times) {
+func putState(o scalehist.Object, s *state, node string, t times) error {
 	if !t.deletion.IsZero() {
 		o.SetDeletionTimestamp(clone(&t.deletion))
 	}
 	if s == nil {
-		return
+		return nil
 	}
 	at := func(i int) metav1.Time {
 		if i < len(t.transitions) {
@@ -119,7 +135,9 @@ func putState(o scalehist.Object, s *state, node string, t times) {
 	}
 	switch o := o.(type) {
 	case *corev1.Pod:
-		o.Spec.NodeName = node
+		if putTarget(&o.Spec, node); !s.Unbound {
+			o.Spec.NodeName = node
+		}
 		o.Status.Phase, o.Status.Reason = corev1.PodPhase(s.Phase), s.Reason
 		o.Status.NominatedNodeName = s.NominatedNode
 		for i, c := range s.Conditions {
@@ -160,7 +178,12 @@ func putState(o scalehist.Object, s *state, node string, t times) {
 			o.Status = policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: d.Allowed, CurrentHealthy: d.CurrentHealthy,
 				DesiredHealthy: d.DesiredHealthy, ExpectedPods: d.ExpectedPods}
 		}
+	case *corev1.ResourceQuota:
+		o.Status = corev1.ResourceQuotaStatus{Hard: o.Spec.Hard.DeepCopy(), Used: s.Used.DeepCopy()}
+	case *unstructured.Unstructured:
+		return putCustomState(o, s)
 	}
+	return nil
 }
 
 // format writes the times as offsets in whole seconds after base, the precision the API server keeps; "" for none.

@@ -10,8 +10,8 @@ import (
 // statements are the writer's prepared statements.
 type statements struct {
 	insertContent, findContent, insertWord, findWord *sql.Stmt
-	insertObject, deleteObject                       *sql.Stmt
-	insertVersion, closeVersion                      *sql.Stmt
+	insertScope, findScope, insertObject, countLives *sql.Stmt
+	insertVersion, insertKeyframe                    *sql.Stmt
 	findEvent, insertEvent, lastSeen, insertSeen     *sql.Stmt
 	all                                              []*sql.Stmt
 }
@@ -25,11 +25,14 @@ func (s *statements) prepare(ctx context.Context, db *sql.DB) error {
 		{&s.findContent, `SELECT id FROM content WHERE hash = ?`},
 		{&s.insertWord, `INSERT INTO word(value) VALUES (?) ON CONFLICT DO NOTHING`},
 		{&s.findWord, `SELECT id FROM word WHERE value = ?`},
-		{&s.insertObject, `INSERT INTO object(kind, namespace, name, uid, created_at, first_seen, first_seq) VALUES (?, ?, ?, ?, ?, ?, ?)`},
-		{&s.deleteObject, `UPDATE object SET deleted_at = ?, deleted_seen = ?, deleted_seq = ?, last_from = ?, last_seq = ? WHERE id = ?`},
-		{&s.insertVersion, `INSERT INTO version(valid_from, seq, valid_to, object_id, content_id, state_id, node_id, times, object_at, few)
+		{&s.insertScope, `INSERT INTO scope(kind, namespace, prefix) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`},
+		{&s.findScope, `SELECT id FROM scope WHERE kind = ? AND namespace = ? AND prefix = ?`},
+		{&s.insertObject, `INSERT INTO object(id, scope_id, name, uid, created_at, first_seen, few) VALUES (?, ?, ?, ?, ?, ?, ?)`},
+		{&s.countLives, `SELECT max(count(*), coalesce(max(iif(substr(uid, 1, length(?3)) = ?3, cast(substr(uid, length(?3) + 1) AS INTEGER), 0)), 0))
+			FROM object WHERE scope_id = ?1 AND name = ?2 AND typeof(uid) = 'text'`},
+		{&s.insertVersion, `INSERT INTO version(seq, at, object_id, content_id, state_id, node_id, times, object_at, few, ends)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&s.closeVersion, `UPDATE version SET valid_to = ? WHERE valid_from = ? AND seq = ?`},
+		{&s.insertKeyframe, `INSERT INTO keyframe(seq, at, live) VALUES (?, ?, ?)`},
 		{&s.findEvent, `SELECT id FROM event WHERE uid = ?`},
 		{&s.insertEvent, `INSERT INTO event(uid, api, namespace, name, type, reason, action, component, instance, created_at, event_ns,
 			first_ns, regarding_kind, regarding_ns, regarding_name, regarding_uid, regarding_more, related)
@@ -57,57 +60,40 @@ func (s *statements) close() error {
 	return errors.Join(errs...)
 }
 
+// lastInstants: where the history ends. Each part is one look at the end of an index.
+const lastInstants = `SELECT
+	max(coalesce((SELECT max(seq) FROM version), 0), coalesce((SELECT seq FROM event_seen ORDER BY at DESC, seq DESC LIMIT 1), 0),
+		coalesce((SELECT max(seq) FROM keyframe), 0)),
+	max(coalesce((SELECT at FROM version ORDER BY seq DESC LIMIT 1), 0), coalesce((SELECT max(at) FROM event_seen), 0),
+		coalesce((SELECT at FROM base), 0), coalesce((SELECT max(coalesce(to_ns, from_ns)) FROM recording), 0)),
+	coalesce((SELECT max(id) FROM recording WHERE to_ns IS NULL), 0)`
+
 // load reads what the writer keeps in memory: the living objects and where the history ends.
 func (w *Writer) load(ctx context.Context) error {
 	w.live = map[key]*liveObject{}
-	w.lives = map[key]int{}
+	w.scopes = map[scope]int64{}
 	w.contents = map[[16]byte]int64{}
 	w.words = map[string]int64{}
-	if err := w.db.QueryRowContext(ctx, `SELECT
-		max(coalesce((SELECT max(seq) FROM version), 0), coalesce((SELECT max(deleted_seq) FROM object), 0),
-			coalesce((SELECT max(seq) FROM event_seen), 0)),
-		max(coalesce((SELECT max(valid_from) FROM version), 0), coalesce((SELECT max(deleted_seen) FROM object), 0),
-			coalesce((SELECT max(at) FROM event_seen), 0), coalesce((SELECT max(coalesce(to_ns, from_ns)) FROM recording), 0)),
-		coalesce((SELECT max(id) FROM recording WHERE to_ns IS NULL), 0)`).Scan(&w.seq, &w.last, &w.recording); err != nil {
+	if err := w.db.QueryRowContext(ctx, lastInstants).Scan(&w.seq, &w.last, &w.recording); err != nil {
 		return err
 	}
-	rows, err := w.db.QueryContext(ctx, `SELECT o.kind, o.namespace, o.name, o.id, o.uid, o.created_at, v.valid_from, v.seq,
-		v.content_id, coalesce(v.state_id, 0), coalesce(v.node_id, 0), coalesce(v.times, '')
-		FROM version v JOIN object o ON o.id = v.object_id WHERE v.valid_to IS NULL`)
+	live, err := liveAt(ctx, w.db, maxInt)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var k key
-		l := &liveObject{}
-		var uid any
-		var created sql.NullInt64
-		if err := rows.Scan(&k.kind, &k.namespace, &k.name, &l.id, &uid, &created, &l.from, &l.seq, &l.content, &l.state, &l.node, &l.times); err != nil {
-			return err
-		}
-		l.uid = uidFrom(uid)
-		if created.Valid {
-			l.created = fromNS(created.Int64)
-		}
-		w.live[k] = l
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	rows, err = w.db.QueryContext(ctx, `SELECT kind, namespace, name, count(*) FROM object WHERE typeof(uid) = 'text'
-		GROUP BY kind, namespace, name`)
+	w.since = live.since
+	versions, err := fetch(ctx, w.db, &live)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var k key
-		var n int
-		if err := rows.Scan(&k.kind, &k.namespace, &k.name, &n); err != nil {
-			return err
+	for _, v := range versions {
+		l := &liveObject{id: v.objectID, uid: v.uid, created: v.created, seq: v.seq, content: v.contentID, state: v.stateID.Int64, times: v.times}
+		if v.node != "" {
+			if err := w.db.QueryRowContext(ctx, `SELECT id FROM word WHERE value = ?`, v.node).Scan(&l.node); err != nil {
+				return err
+			}
 		}
-		w.lives[k] = n
+		w.live[v.key] = l
 	}
-	return rows.Err()
+	return nil
 }

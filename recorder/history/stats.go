@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 )
@@ -135,8 +134,9 @@ func kindsFrom(s string) ([]string, error) {
 func (db *DB) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
 	err := db.read(ctx, "stats", func(q queryer) error {
-		rows, err := q.QueryContext(ctx, `SELECT o.kind, count(DISTINCT o.id), count(*), count(DISTINCT v.content_id)
-			FROM version v JOIN object o ON o.id = v.object_id GROUP BY o.kind ORDER BY o.kind`)
+		rows, err := q.QueryContext(ctx, `SELECT s.kind, count(DISTINCT o.id), count(*), count(DISTINCT v.content_id)
+			FROM version v JOIN object o ON o.id = v.object_id JOIN scope s ON s.id = o.scope_id
+			WHERE v.content_id IS NOT NULL GROUP BY s.kind ORDER BY s.kind`)
 		if err != nil {
 			return err
 		}
@@ -172,11 +172,7 @@ func (db *DB) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return s, err
 	}
-	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(db.path + suffix); err == nil {
-			s.FileBytes += info.Size()
-		}
-	}
+	s.FileBytes = fileBytes(db.path)
 	return s, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,7 +23,21 @@ import (
 // An add of a known object is an update (a relist). An update of an unknown one is an add. Another UID under a known
 // name ends the old object there: its deletion was missed. A delete of an unknown object is counted, no more.
 func (w *Writer) Write(ctx context.Context, entries []Entry) error {
-	if len(entries) == 0 {
+	return w.WriteBatch(ctx, Batch{Entries: entries})
+}
+
+// Batch is what is written in one transaction. Its parts are independent of each other.
+type Batch struct {
+	Entries []Entry
+	Usages  []Usage
+	Samples []Sample
+}
+
+// WriteBatch is Write with usages and samples in the same transaction. A second usage of a container, or value of a
+// series, at the same instant replaces the first.
+func (w *Writer) WriteBatch(ctx context.Context, b Batch) error {
+	entries := b.Entries
+	if len(entries)+len(b.Usages)+len(b.Samples) == 0 {
 		return nil
 	}
 	before := w.Counts()
@@ -32,6 +47,12 @@ func (w *Writer) Write(ctx context.Context, entries []Entry) error {
 			if err := t.apply(&entries[i]); err != nil {
 				return err
 			}
+		}
+		if err := errors.Join(t.usages(b.Usages), t.samples(b.Samples)); err != nil {
+			return err
+		}
+		if err := t.keyframe(); err != nil {
+			return err
 		}
 		if w.recording != 0 {
 			_, err := tx.ExecContext(ctx, `UPDATE recording SET alive_ns = max(alive_ns, ?) WHERE id = ?`, w.last, w.recording)
@@ -73,7 +94,7 @@ func (w *Writer) Reconcile(ctx context.Context, at time.Time, kind string, prese
 			}
 			gone++
 		}
-		return nil
+		return t.keyframe()
 	})
 	if err != nil {
 		return 0, fmt.Errorf("history %s: reconcile %s: %w", w.path, kind, err)
@@ -184,23 +205,13 @@ func (t *txWriter) put(op scalehist.Op, at int64, objectAt time.Time, e *encoded
 		if op == scalehist.OpUpdate {
 			w.counts.UnknownUpdates++
 		}
-		if e.uid == "" || uidIsText(e.uid) {
-			w.lives[e.key]++
-		}
-		if e.uid == "" {
-			e.uid = types.UID(fmt.Sprintf("%s#%d", e.key, w.lives[e.key]))
-		}
 		seq := w.nextSeq()
-		res, err := t.exec(w.stmts.insertObject, e.key.kind, e.key.namespace, e.key.name, uidColumn(e.uid), toNS(e.created), at, seq)
-		if err != nil {
-			return err
-		}
-		id, err := res.LastInsertId()
+		id, err := t.insertObject(seq, at, e)
 		if err != nil {
 			return err
 		}
 		cur = &liveObject{id: id, uid: e.uid, created: e.created}
-		if err := t.version(cur, at, objectAt, e, seq); err != nil {
+		if err := t.version(cur, at, objectAt, e, seq, nil); err != nil {
 			return err
 		}
 		w.live[e.key] = cur
@@ -215,18 +226,46 @@ func (t *txWriter) put(op scalehist.Op, at int64, objectAt time.Time, e *encoded
 		w.counts.Unchanged++
 		return nil
 	}
-	if _, err := t.exec(w.stmts.closeVersion, at, cur.from, cur.seq); err != nil {
-		return err
-	}
-	if err := t.version(cur, at, objectAt, e, w.nextSeq()); err != nil {
+	if err := t.version(cur, at, objectAt, e, w.nextSeq(), nil); err != nil {
 		return err
 	}
 	w.counts.Updated++
 	return nil
 }
 
-// remove deletes. What the deletion shows beyond the last version (a phase, a condition) is kept as a version of no
-// length that shares the deletion's seq.
+// insertObject begins a life. One that came without a UID gets one that says which life of its name it is.
+func (t *txWriter) insertObject(seq, at int64, e *encoded) (int64, error) {
+	scopeID, err := t.scopeID(scope{e.key.kind, e.key.namespace, e.prefix})
+	if err != nil {
+		return 0, err
+	}
+	name := e.key.name[len(e.prefix):]
+	if e.uid == "" {
+		var lives int
+		stem := e.key.String() + "#"
+		if err := t.row(t.w.stmts.countLives, scopeID, name, stem).Scan(&lives); err != nil {
+			return 0, err
+		}
+		e.uid = types.UID(fmt.Sprintf("%s%d", stem, lives+1))
+	}
+	firstSeen := any(nil)
+	if e.created.IsZero() {
+		firstSeen = at
+	}
+	_, err = t.exec(t.w.stmts.insertObject, seq, scopeID, name, uidColumn(e.uid), toSeconds(e.created), firstSeen, fewColumn(e.key))
+	return seq, err
+}
+
+// fewColumn marks every kind but Pod.
+func fewColumn(k key) any {
+	if k.kind == "Pod" {
+		return nil
+	}
+	return 1
+}
+
+// remove deletes. What the deletion shows beyond the last version (a phase, a condition) is kept in the row that ends
+// the object.
 func (t *txWriter) remove(at int64, objectAt time.Time, e *encoded) error {
 	w := t.w
 	cur := w.live[e.key]
@@ -234,33 +273,31 @@ func (t *txWriter) remove(at int64, objectAt time.Time, e *encoded) error {
 		w.counts.UnknownDeletes++
 		return nil
 	}
-	seq := w.nextSeq()
-	if !e.bare {
-		changed, err := t.changes(cur, e, e.times(cur.created, true))
-		if err != nil {
-			return err
-		}
-		if changed { // a deletion timestamp alone is kept with the object
-			if changed, err = t.changes(cur, e, e.times(cur.created, false)); err != nil {
-				return err
-			}
-		}
-		if changed {
-			if _, err := t.exec(w.stmts.closeVersion, at, cur.from, cur.seq); err != nil {
-				return err
-			}
-			if err := t.version(cur, at, objectAt, e, seq); err != nil {
-				return err
-			}
-		}
-	}
 	deleted := objectAt
 	if deleted.IsZero() {
 		deleted = e.deleted
 	}
-	if err := t.end(e.key, at, seq, deleted); err != nil {
+	more := false
+	if !e.bare {
+		var err error
+		if more, err = t.changes(cur, e, e.times(cur.created, true)); err != nil {
+			return err
+		}
+		if more { // a deletion timestamp alone is kept with the end
+			if more, err = t.changes(cur, e, e.times(cur.created, false)); err != nil {
+				return err
+			}
+		}
+	}
+	seq := w.nextSeq()
+	if !more {
+		w.counts.Deleted++
+		return t.end(e.key, at, seq, deleted)
+	}
+	if err := t.version(cur, at, deleted, e, seq, seq); err != nil {
 		return err
 	}
+	delete(w.live, e.key)
 	w.counts.Deleted++
 	return nil
 }
@@ -269,12 +306,10 @@ func (t *txWriter) remove(at int64, objectAt time.Time, e *encoded) error {
 func (t *txWriter) end(k key, at, seq int64, deleted time.Time) error {
 	w := t.w
 	cur := w.live[k]
-	if _, err := t.exec(w.stmts.closeVersion, at, cur.from, cur.seq); err != nil {
+	if _, err := t.exec(w.stmts.insertVersion, seq, at, cur.id, nil, nil, nil, nil, objectTime(deleted, cur.created), fewColumn(k), cur.seq); err != nil {
 		return err
 	}
-	if _, err := t.exec(w.stmts.deleteObject, toNS(deleted), at, seq, cur.from, cur.seq, cur.id); err != nil {
-		return err
-	}
+	w.since++
 	delete(w.live, k)
 	return nil
 }
@@ -288,20 +323,19 @@ func (t *txWriter) changes(cur *liveObject, e *encoded, times string) (bool, err
 	return content != cur.content || state != cur.state || node != cur.node || times != cur.times, nil
 }
 
-func (t *txWriter) version(cur *liveObject, at int64, objectAt time.Time, e *encoded, seq int64) error {
+// version adds what an object is from now on; ends is seq where it is what the object was when it went.
+func (t *txWriter) version(cur *liveObject, at int64, objectAt time.Time, e *encoded, seq int64, ends any) error {
 	content, state, node, err := t.ids(e)
 	if err != nil {
 		return err
 	}
 	times := e.times(cur.created, true)
-	var few any
-	if e.key.kind != "Pod" {
-		few = 1
-	}
-	if _, err := t.exec(t.w.stmts.insertVersion, at, seq, nil, cur.id, content, orNull(state), orNull(node), textOrNull(times), toNS(objectAt), few); err != nil {
+	if _, err := t.exec(t.w.stmts.insertVersion, seq, at, cur.id, content, orNull(state), orNull(node), textOrNull(times),
+		objectTime(objectAt, cur.created), fewColumn(e.key), ends); err != nil {
 		return err
 	}
-	cur.from, cur.seq, cur.content, cur.state, cur.node, cur.times = at, seq, content, state, node, times
+	t.w.since++
+	cur.seq, cur.content, cur.state, cur.node, cur.times = seq, content, state, node, times
 	return nil
 }
 
@@ -315,11 +349,6 @@ func (l *liveObject) is(uid types.UID, op scalehist.Op) bool {
 
 // synthetic UIDs stand for those a log did not give: "kind/namespace/name#life".
 func synthetic(uid types.UID) bool { return strings.Contains(string(uid), "#") }
-
-func uidIsText(uid types.UID) bool {
-	_, text := uidColumn(uid).(string)
-	return text
-}
 
 func (t *txWriter) ids(e *encoded) (content, state, node int64, err error) {
 	if content, err = t.contentID(e.content); err != nil {
@@ -352,6 +381,25 @@ func (t *txWriter) contentID(b []byte) (int64, error) {
 		clear(w.contents)
 	}
 	w.contents[hash] = id
+	return id, nil
+}
+
+func (t *txWriter) scopeID(s scope) (int64, error) {
+	w := t.w
+	if id, ok := w.scopes[s]; ok {
+		return id, nil
+	}
+	if _, err := t.exec(w.stmts.insertScope, s.kind, s.namespace, s.prefix); err != nil {
+		return 0, err
+	}
+	var id int64
+	if err := t.row(w.stmts.findScope, s.kind, s.namespace, s.prefix).Scan(&id); err != nil {
+		return 0, err
+	}
+	if len(w.scopes) >= maxCached {
+		clear(w.scopes)
+	}
+	w.scopes[s] = id
 	return id, nil
 }
 

@@ -27,7 +27,8 @@ type Writer struct {
 	seq       int64 // last used
 	last      int64 // observed time of the last entry, in nanoseconds
 	live      map[key]*liveObject
-	lives     map[key]int // lives of objects that came without UID
+	since     int64 // rows of the journal since the last keyframe
+	scopes    map[scope]int64
 	contents  map[[16]byte]int64
 	words     map[string]int64
 	counts    WriteCounts
@@ -38,7 +39,6 @@ type liveObject struct {
 	id      int64
 	uid     types.UID
 	created time.Time
-	from    int64
 	seq     int64
 	content int64
 	state   int64 // 0 for none

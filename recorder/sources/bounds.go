@@ -1,8 +1,13 @@
 package sources
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
 )
@@ -38,37 +43,156 @@ func parseBounds(flags []string) bounds {
 	return out
 }
 
-// shortName is the last path segment: what a GCE instance group URL or an Azure or Gardener "namespace.name" ends in.
-func shortName(name string) string {
-	if i := strings.LastIndexAny(name, "/."); i >= 0 {
-		return name[i+1:]
-	}
-	return name
+// told is what the cluster-autoscaler says of one of its groups, by its own name.
+type told struct {
+	name     string
+	min, max int32
+	from     string // FromFlags or FromStatus
+	target   int32
+	targeted bool // the target is known
 }
 
-// alias says whether one of the groups goes by the short form of name.
-func (b bounds) alias(name string, groups map[string]*v1alpha1.NodeGroup) bool {
-	return groups[shortName(name)] != nil
+type tellings []told
+
+// toldBy joins flags and status: bounds are the flags' where they name the group, target sizes the status's. Sorted by name.
+func toldBy(s State) tellings {
+	all := map[string]told{}
+	for _, g := range s.fresh() {
+		all[g.Name] = told{name: g.Name, min: g.Min, max: g.Max, from: FromStatus, target: g.Target, targeted: true}
+	}
+	for name, b := range parseBounds(s.Flags) {
+		t := all[name]
+		t.name, t.min, t.max, t.from = name, b.min, b.max, FromFlags
+		all[name] = t
+	}
+	var out tellings
+	for _, t := range all {
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b told) int { return strings.Compare(a.name, b.name) })
+	return out
 }
 
-// apply sets the bounds of a group that a flag names, in full or by its short form.
-func (b bounds) apply(g *v1alpha1.NodeGroup) {
-	found, ok := b[g.Name]
-	if !ok {
-		matches := 0
-		for name, candidate := range b {
-			if shortName(name) == g.Name {
-				found = candidate
-				matches++
-			}
+// apply gives groups the sizes the autoscaler told of them. members are the groups' nodes; key is the label the names of
+// groups come from, "" for none. It returns the tellings that no group took: groups at size zero, or of other clusters.
+func (all tellings) apply(groups map[string]*v1alpha1.NodeGroup, members map[string][]*corev1.Node, key string) tellings {
+	takers := map[string][]int{} // group -> what may be meant
+	var rest tellings
+	for i, t := range all {
+		name := ""
+		if groups[t.name] != nil {
+			name = t.name
+		} else {
+			name = t.meant(groups, members, key)
 		}
-		if matches != 1 { // none, or more than one: not this source's to choose
-			return
+		if name == "" {
+			rest = append(rest, t)
+			continue
 		}
+		takers[name] = append(takers[name], i)
 	}
-	g.Spec.MinSize, g.Spec.MaxSize = found.min, found.max
+	for name, indices := range takers {
+		g := groups[name]
+		exact := slices.IndexFunc(indices, func(i int) bool { return all[i].name == name })
+		switch {
+		case exact >= 0:
+			all[indices[exact]].give(g)
+		case len(indices) == 1:
+			all[indices[0]].give(g)
+		} // more than one may be meant: not ours to choose
+	}
+	return rest
+}
+
+func (t told) give(g *v1alpha1.NodeGroup) {
+	g.Spec.MinSize, g.Spec.MaxSize = t.min, t.max
 	if g.Annotations == nil {
 		g.Annotations = map[string]string{}
 	}
-	g.Annotations[BoundsFrom] = FromFlags
+	g.Annotations[BoundsFrom] = t.from
+	if t.name != g.Name {
+		g.Annotations[AutoscalerName] = t.name
+	}
+	if t.targeted {
+		g.Spec.TargetSize, g.Annotations[TargetSizeFrom] = t.target, FromStatus
+	}
+}
+
+// meant is the one group that goes by another name than the autoscaler's, "" if none or several do: the last segment of
+// a path, the name a cloud makes of a node group's, or the instance group its nodes are in.
+func (t told) meant(groups map[string]*v1alpha1.NodeGroup, members map[string][]*corev1.Node, key string) string {
+	if short := shortName(t.name); groups[short] != nil {
+		return short
+	}
+	if derived := labelValue(key, t.name); derived != "" && groups[derived] != nil {
+		return derived
+	}
+	found := ""
+	for name, nodes := range members {
+		if slices.ContainsFunc(nodes, t.has) {
+			if found != "" {
+				return ""
+			}
+			found = name
+		}
+	}
+	return found
+}
+
+// has says whether a node is in the group by what the node alone shows.
+func (t told) has(n *corev1.Node) bool {
+	if slices.Contains(instanceGroups(n), shortName(t.name)) || slices.Contains(instanceGroups(n), t.name) {
+		return true
+	}
+	for _, w := range wellKnown {
+		if v := n.Labels[w.key]; v != "" && !w.perZone && (v == t.name || v == labelValue(w.key, t.name)) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// A Google managed instance group "NAME-grp" makes instances "NAME-xxxx".
+	googleInstance = regexp.MustCompile(`^(gke-.+)-[a-z0-9]{4}$`)
+	azureScaleSet  = regexp.MustCompile(`(?i)/virtualMachineScaleSets/([^/]+)/`)
+)
+
+// instanceGroups are the names of the cloud's groups that a node's name and provider ID show.
+func instanceGroups(n *corev1.Node) []string {
+	var out []string
+	if m := googleInstance.FindStringSubmatch(n.Name); m != nil {
+		out = append(out, m[1]+"-grp", m[1])
+	}
+	if m := azureScaleSet.FindStringSubmatch(n.Spec.ProviderID); m != nil {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// labelPatterns are how clouds name the group of instances of a node group, by the label that has the node group's name.
+var labelPatterns = map[string]*regexp.Regexp{
+	"eks.amazonaws.com/nodegroup":    regexp.MustCompile(`^eks-(.+)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`),
+	"alpha.eksctl.io/nodegroup-name": regexp.MustCompile(`^eksctl-.+-nodegroup-(.+)-NodeGroup-[^-]+$`),
+	"kubernetes.azure.com/agentpool": regexp.MustCompile(`^aks-(.+)-[0-9]+-vmss$`),
+	"agentpool":                      regexp.MustCompile(`^aks-(.+)-[0-9]+-vmss$`),
+	"kops.k8s.io/instancegroup":      regexp.MustCompile(`^([^.]+)\..+$`),
+}
+
+// labelValue is the label's value that the name of a cloud's group is made of, "" if it is not made so.
+func labelValue(key, name string) string {
+	if p := labelPatterns[key]; p != nil {
+		if m := p.FindStringSubmatch(name); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// shortName is the last path segment: what a GCE instance group URL or an Azure or Gardener "namespace.name" ends in.
+func shortName(name string) string {
+	if i := strings.LastIndexAny(name, "/."); i >= 0 {
+		return cmp.Or(name[i+1:], name)
+	}
+	return name
 }

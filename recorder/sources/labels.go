@@ -1,7 +1,7 @@
 package sources
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +22,6 @@ var wellKnown = []struct {
 	{"worker.gardener.cloud/pool", true},       // a MachineDeployment per zone
 	{"alpha.eksctl.io/nodegroup-name", false},  // an Auto Scaling group made by eksctl
 	{"kops.k8s.io/instancegroup", false},       // an Auto Scaling group
-	{"karpenter.sh/nodepool", false},           // a Karpenter NodePool
 	{"doks.digitalocean.com/node-pool", false}, // a node pool
 	{"node.cluster.x-k8s.io/deployment", false},
 }
@@ -30,14 +29,19 @@ var wellKnown = []struct {
 // labels takes the group from a label or an annotation of the node.
 type labels struct {
 	name    string
+	key     string // "" for the annotation
 	perZone bool
 	value   func(*corev1.Node) string
 }
 
 // Labels takes the value of a node label as the group's name. For labels of clouds that size a group in each zone
 // separately (GKE, Gardener) the zone is part of the name: "pool-europe-west1-b".
+//
+// Bounds and target sizes are the cluster-autoscaler's where its flags or its status name the group: by that name, by the
+// last segment of an URL, by the name the cloud makes of the label's value (EKS, eksctl, AKS, kOps), or by the instance
+// group that the group's nodes are in (GKE, AKS).
 func Labels(key string) Source {
-	s := &labels{name: "labels:" + key, value: func(n *corev1.Node) string { return n.Labels[key] }}
+	s := &labels{name: "labels:" + key, key: key, value: func(n *corev1.Node) string { return n.Labels[key] }}
 	for _, w := range wellKnown {
 		if w.key == key {
 			s.perZone = w.perZone
@@ -72,19 +76,25 @@ func (s *labels) GroupOf(n *corev1.Node) string {
 }
 
 func (s *labels) Groups(state State) []*v1alpha1.NodeGroup {
+	members := byGroup(s, state.Nodes)
 	groups := map[string]*v1alpha1.NodeGroup{}
-	for name, nodes := range byGroup(s, state.Nodes) {
+	for name, nodes := range members {
 		groups[name] = seenGroup(name, nodes)
 	}
-	bounds := parseBounds(state.Flags)
-	for name := range bounds { // a group at size 0 shows in the flags only
-		if groups[name] == nil && !bounds.alias(name, groups) {
+	all := toldBy(state)
+	// A group at size 0 shows only where the autoscaler tells of it. The label its nodes will have may be told by its name.
+	for _, t := range all.apply(groups, members, s.key) {
+		name := cmp.Or(labelValue(s.key, t.name), t.name)
+		if groups[name] == nil {
 			groups[name] = seenGroup(name, nil)
 		}
 	}
 	for _, was := range state.Previous {
 		g := groups[was.Name]
 		if g == nil {
+			if slices.ContainsFunc(all, func(t told) bool { return t.name == was.Name }) {
+				continue // it had the autoscaler's name while it had no node to tell another
+			}
 			g = was.DeepCopy()
 			g.Spec.TargetSize = 0
 			groups[was.Name] = g
@@ -97,10 +107,6 @@ func (s *labels) Groups(state State) []*v1alpha1.NodeGroup {
 			g.Spec.MaxSize = max(g.Spec.MaxSize, was.Spec.MaxSize)
 		}
 	}
-	out := make([]*v1alpha1.NodeGroup, 0, len(groups))
-	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		bounds.apply(groups[name])
-		out = append(out, groups[name])
-	}
-	return out
+	all.apply(groups, members, s.key)
+	return sorted(groups)
 }

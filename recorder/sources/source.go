@@ -3,58 +3,95 @@ package sources
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
 const (
-	// TargetSizeFrom annotates a NodeGroup with where its target size comes from; FromNodes is the only value so far.
+	// TargetSizeFrom annotates a NodeGroup with where its target size comes from: FromNodes, FromStatus, FromObject.
 	TargetSizeFrom = v1alpha1.GroupName + "/target-size-from"
-	// BoundsFrom annotates a NodeGroup with where its bounds come from: FromNodes, FromFlags or FromFile.
+	// BoundsFrom annotates a NodeGroup with where its bounds come from.
 	BoundsFrom = v1alpha1.GroupName + "/bounds-from"
+	// AutoscalerName annotates a NodeGroup with the name the cluster-autoscaler has for it, where that is another: the
+	// URL of an instance group, the name of a scale set.
+	AutoscalerName = v1alpha1.GroupName + "/autoscaler-name"
 
 	// FromNodes: counted. As a bound it is 0 to the most nodes seen at once, which the real bounds contain.
 	FromNodes = "nodes"
 	// FromFlags: --nodes=min:max:name of the cluster-autoscaler.
 	FromFlags = "cluster-autoscaler"
+	// FromStatus: the ConfigMap cluster-autoscaler-status.
+	FromStatus = "cluster-autoscaler-status"
 	// FromFile: the mapping file.
 	FromFile = "file"
+	// FromObject: the provider's object behind the group (MachineDeployment, Worker, NodePool).
+	FromObject = "object"
+	// FromLimits: the most nodes that the limits of a Karpenter NodePool let there be, by the smallest node seen.
+	FromLimits = "limits"
+	// FromNothing: nothing bounds the group; its maximum is Unbounded.
+	FromNothing = "unbounded"
 )
 
-// Source knows the node groups of a cluster.
+// Unbounded is the maximum of a group that nothing bounds: the most nodes Kubernetes is tested with
+// (https://kubernetes.io/docs/setup/best-practices/cluster-large/).
+const Unbounded = 5000
+
+// Source knows the node groups of a cluster. GroupOf and Groups are called by one goroutine, Name by any.
 type Source interface {
 	// Name says what is used, for people: "labels:eks.amazonaws.com/nodegroup".
 	Name() string
-	// GroupOf names the group of a node, "" if it is in none.
+	// GroupOf names the group of a node, "" if it is in none, as the last call of Groups left it.
 	GroupOf(node *corev1.Node) string
 	// Groups lists the groups, by name. It returns new objects.
 	Groups(s State) []*v1alpha1.NodeGroup
 }
 
-// State is what a source derives groups from.
+// State is what a source derives groups from. All of it is read only.
 type State struct {
-	// Nodes in any order; they are read only.
+	// At is the instant of the state; zero if time says nothing (a virtual cluster).
+	At time.Time
+	// Nodes in any order.
 	Nodes []*corev1.Node
-	// Flags are the arguments of the cluster-autoscaler, nil if none is seen.
+	// Flags are the flags of the cluster-autoscaler, nil if none is seen.
 	Flags []string
+	// Custom are the provider's objects, of any kind, in any order.
+	Custom []*unstructured.Unstructured
+	// Status are the ConfigMaps cluster-autoscaler-status there are.
+	Status []*corev1.ConfigMap
 	// Previous are the groups of the last call: a group whose last node went is still there, with target size 0.
 	Previous []*v1alpha1.NodeGroup
 }
 
-// Parse reads the value of --node-groups: "auto", "annotation", "labels:KEY" or the path of a mapping file.
+// Names are the values of --node-groups that are no path; "labels:" takes a key.
+func Names() []string {
+	return []string{"auto", "annotation", "gardener", "cluster-api", "karpenter", "status", "labels:"}
+}
+
+// Parse reads the value of --node-groups: one of Names or the path of a mapping file.
 func Parse(spec string) (Source, error) {
-	switch key, isLabels := strings.CutPrefix(spec, "labels:"); {
+	key, isLabels := strings.CutPrefix(spec, "labels:")
+	switch {
 	case spec == "" || spec == "auto":
 		return Auto(), nil
 	case spec == "annotation":
 		return Annotation(), nil
+	case spec == "gardener":
+		return Gardener(), nil
+	case spec == "cluster-api":
+		return ClusterAPI(), nil
+	case spec == "karpenter":
+		return Karpenter(), nil
+	case spec == "status":
+		return Status(), nil
 	case isLabels && key == "":
 		return nil, fmt.Errorf("node groups %q: the label key is missing: give labels:KEY", spec)
 	case isLabels:
@@ -62,37 +99,13 @@ func Parse(spec string) (Source, error) {
 	}
 	data, err := os.ReadFile(spec)
 	if err != nil {
-		return nil, fmt.Errorf("node groups %q: %w: give auto, annotation, labels:KEY or a mapping file", spec, err)
+		return nil, fmt.Errorf("node groups %q: %w: give auto, annotation, labels:KEY or a mapping file, or gardener, cluster-api, karpenter, status", spec, err)
 	}
 	source, err := ParseFile(data)
 	if err != nil {
 		return nil, fmt.Errorf("node groups: mapping file %s: %w", spec, err)
 	}
 	return source, nil
-}
-
-// FlagsOf returns the arguments of the cluster-autoscaler's container in a Deployment, nil if it runs none. The
-// container is the one whose name, command or image says cluster-autoscaler.
-func FlagsOf(d *appsv1.Deployment) []string {
-	for _, c := range d.Spec.Template.Spec.Containers {
-		words := append(slices.Clone(c.Command), c.Args...)
-		named := c.Name == "cluster-autoscaler" || strings.Contains(c.Image, "cluster-autoscaler") ||
-			len(words) > 0 && strings.HasSuffix(words[0], "cluster-autoscaler")
-		if !named {
-			continue
-		}
-		var flags []string
-		for _, w := range words {
-			if strings.HasPrefix(w, "-") {
-				flags = append(flags, w)
-			}
-		}
-		if flags == nil {
-			flags = []string{}
-		}
-		return flags
-	}
-	return nil
 }
 
 // byGroup collects nodes under the name of their group, each group's oldest first, names breaking ties.
@@ -111,23 +124,34 @@ func byGroup(s Source, nodes []*corev1.Node) map[string][]*corev1.Node {
 	return out
 }
 
+// newGroup is a group with nothing known of it but where its sizes come from.
+func newGroup(name, boundsFrom, targetFrom string) *v1alpha1.NodeGroup {
+	return &v1alpha1.NodeGroup{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeGroup"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{TargetSizeFrom: targetFrom, BoundsFrom: boundsFrom}},
+	}
+}
+
 // seenGroup describes a group by its nodes alone.
 func seenGroup(name string, nodes []*corev1.Node) *v1alpha1.NodeGroup {
+	g := newGroup(name, FromNodes, FromNodes)
 	size := int32(len(nodes))
-	g := &v1alpha1.NodeGroup{
-		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NodeGroup"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{
-			TargetSizeFrom: FromNodes,
-			BoundsFrom:     FromNodes,
-		}},
-		Spec: v1alpha1.NodeGroupSpec{MaxSize: size, TargetSize: size},
-	}
+	g.Spec.MaxSize, g.Spec.TargetSize = size, size
 	if len(nodes) > 0 {
 		g.Spec.Zone = common(nodes, corev1.LabelTopologyZone)
 		g.Spec.MachineType = common(nodes, corev1.LabelInstanceTypeStable)
 		g.Spec.Template = templateOf(nodes)
 	}
 	return g
+}
+
+// sorted are the groups by name.
+func sorted(groups map[string]*v1alpha1.NodeGroup) []*v1alpha1.NodeGroup {
+	out := make([]*v1alpha1.NodeGroup, 0, len(groups))
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		out = append(out, groups[name])
+	}
+	return out
 }
 
 // common is the value of a label if all nodes have the same.

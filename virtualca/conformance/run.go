@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -24,9 +23,6 @@ const (
 // defaultStart is the start of cases that name none. Any instant will do.
 var defaultStart = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// ErrNeedsScaleDown: the case is about scale-down, which the virtual autoscaler does not decide yet.
-var ErrNeedsScaleDown = errors.New("needs scale-down")
-
 // Result is a run of a case.
 type Result struct {
 	Name     string
@@ -38,7 +34,7 @@ type Result struct {
 	// Decisions are the loops in order, Warnings what of the flags is not modelled.
 	Decisions []scalehist.Decision
 	Warnings  []string
-	// Err is why the case was not run; ErrNeedsScaleDown among others.
+	// Err is why the case was not run.
 	Err error
 }
 
@@ -49,30 +45,14 @@ func Run(ctx context.Context, c Case) (Result, error) { return RunSeed(ctx, c, 0
 func RunSeed(ctx context.Context, c Case, seed int64) (Result, error) {
 	r := Result{Name: c.Name, Category: c.Category, Judged: len(c.Outcomes) > 0}
 	in := c.Input
-	if in.ScaleDown() {
-		return r, fmt.Errorf("case %s: %w", c.Name, ErrNeedsScaleDown)
+	w, ca, now, err := c.start(seed)
+	if err != nil {
+		return r, fmt.Errorf("case %s: %w", c.Name, err)
 	}
-	now := in.Start.UTC()
-	if in.Start.IsZero() {
-		now = defaultStart
-	}
+	r.Warnings = w.warnings
 	step := time.Duration(in.Step)
 	if step == 0 {
 		step = defaultStep
-	}
-	w, err := newWorld(in, now)
-	if err != nil {
-		return r, fmt.Errorf("case %s: %w", c.Name, err)
-	}
-	settings, warnings, err := virtualca.ParseSettings(scalehist.CASettings{Flags: in.Flags, Priorities: in.PriorityConfig})
-	if err != nil {
-		return r, fmt.Errorf("case %s: %w", c.Name, err)
-	}
-	r.Warnings = warnings
-	settings.Seed = seed
-	ca, err := virtualca.New(w, w.provider, settings)
-	if err != nil {
-		return r, fmt.Errorf("case %s: %w", c.Name, err)
 	}
 	before := w.provider.Groups()
 	loops := in.Iterations
@@ -86,12 +66,21 @@ func RunSeed(ctx context.Context, c Case, seed int64) (Result, error) {
 			return r, fmt.Errorf("case %s: %w", c.Name, err)
 		}
 		r.Decisions = append(r.Decisions, d)
-		if len(d.ScaleUps) == 0 {
+		if in.ScaleDown() {
+			between, err := w.work(ctx, ca, now.Add(step))
+			if err != nil {
+				return r, fmt.Errorf("case %s: %w", c.Name, err)
+			}
+			r.Decisions = append(r.Decisions, between...)
+			if in.StopAtFirstScaleDown && len(d.Deleting) > 0 {
+				break
+			}
+		} else if len(d.ScaleUps) == 0 {
 			break
 		}
 		now = now.Add(step)
 	}
-	r.Got = outcome(before, w.provider.Groups())
+	r.Got = outcome(before, w.provider.Groups(), r.Decisions)
 	r.Agrees = slices.ContainsFunc(c.Outcomes, r.Got.equal)
 	return r, nil
 }
@@ -114,11 +103,58 @@ func (w *world) advance(now time.Time) {
 	}
 }
 
-func outcome(before, after []scalehist.NodeGroup) Outcome {
+// start builds the world of a case and the autoscaler in it, with the instant of the first loop.
+func (c Case) start(seed int64) (*world, *virtualca.Autoscaler, time.Time, error) {
+	in := c.Input
+	now := in.Start.UTC()
+	if in.Start.IsZero() {
+		now = defaultStart
+	}
+	w, err := newWorld(in, now)
+	if err != nil {
+		return nil, nil, now, err
+	}
+	settings, warnings, err := virtualca.ParseSettings(scalehist.CASettings{Flags: in.Flags, Priorities: in.PriorityConfig})
+	if err != nil {
+		return nil, nil, now, err
+	}
+	w.warnings = warnings
+	settings.Seed = seed
+	settings.Down.Enabled = in.ScaleDown()
+	ca, err := virtualca.New(w, w.provider, settings)
+	return w, ca, now, err
+}
+
+// work lets the autoscaler finish what it does between two loops: the node of a removal that began is gone before the
+// next loop.
+func (w *world) work(ctx context.Context, ca *virtualca.Autoscaler, until time.Time) ([]scalehist.Decision, error) {
+	var out []scalehist.Decision
+	for {
+		at, ok := ca.NextWork()
+		if !ok || at.After(until) {
+			return out, nil
+		}
+		d, err := ca.Work(ctx, at)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, d)
+		w.advance(at)
+	}
+}
+
+// outcome sums a run up: the nodes asked for, the nodes removed, and the target sizes at the end. What is left of a
+// change of a target size after the removals was asked for.
+func outcome(before, after []scalehist.NodeGroup, decisions []scalehist.Decision) Outcome {
 	o := Outcome{Deltas: map[string]int{}, Removed: map[string]int{}, FinalSizes: map[string]int{}}
+	for _, d := range decisions {
+		for _, x := range d.Deleting {
+			o.Removed[x.NodeGroup]++
+		}
+	}
 	for i, g := range after {
 		o.FinalSizes[g.Name] = g.TargetSize
-		if d := g.TargetSize - before[i].TargetSize; d != 0 {
+		if d := g.TargetSize - before[i].TargetSize + o.Removed[g.Name]; d != 0 {
 			o.Deltas[g.Name] = d
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,8 @@ const age = time.Hour
 type world struct {
 	objects  scalehist.Objects
 	provider *cloudprovider.Provider
+	// warnings are what of the flags is not modelled.
+	warnings []string
 }
 
 // Cluster implements scalehist.Cluster.
@@ -38,21 +41,30 @@ func (w *world) Evict(_ context.Context, namespace, name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("pod %s/%s does not exist", namespace, name)
+	return apierrors.NewNotFound(corev1.Resource("pods"), namespace+"/"+name)
 }
 
 // SetTaints implements scalehist.Cluster.
 func (w *world) SetTaints(_ context.Context, node string, taints []corev1.Taint) error {
+	return w.changeNode(node, func(n *corev1.Node) { n.Spec.Taints = taints })
+}
+
+func (w *world) changeNode(node string, change func(*corev1.Node)) error {
 	for i, n := range w.objects.Nodes {
 		if n.Name == node {
 			c := n.DeepCopy()
-			c.Spec.Taints = taints
+			change(c)
 			w.objects.Nodes = slices.Clone(w.objects.Nodes)
 			w.objects.Nodes[i] = c
 			return nil
 		}
 	}
 	return fmt.Errorf("node %s does not exist", node)
+}
+
+// Cordon implements scalehist.Cluster.
+func (w *world) Cordon(_ context.Context, node string, unschedulable bool) error {
+	return w.changeNode(node, func(n *corev1.Node) { n.Spec.Unschedulable = unschedulable })
 }
 
 // newWorld builds the world of a case at its start.

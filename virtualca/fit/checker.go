@@ -53,6 +53,10 @@ func New() (*Checker, error) {
 	return c, nil
 }
 
+// Base counts the contents the snapshot was reset to: while it is the same, so are nodes, pods, storage and namespaces
+// below the undo log.
+func (c *Checker) Base() int { return c.base }
+
 // Snapshot is the snapshot the answers are about.
 func (c *Checker) Snapshot() *Snapshot { return c.snapshot }
 
@@ -219,6 +223,15 @@ func rejection(s *fwk.Status) *Rejection {
 // FirstFit finds a node for a pod among positions [from, to), leaving out position except (-1: none) and
 // unschedulable nodes. Upstream's order: round robin over the whole snapshot, starting one after the last match.
 func (c *Checker) FirstFit(ctx context.Context, pod *corev1.Pod, from, to, except int) (int, bool) {
+	return c.firstFit(ctx, pod, from, to, func(at int) bool { return at != except })
+}
+
+// FirstFitAmong is FirstFit over the positions that are true; positions behind the end of the list are not.
+func (c *Checker) FirstFitAmong(ctx context.Context, pod *corev1.Pod, among []bool) (int, bool) {
+	return c.firstFit(ctx, pod, 0, c.snapshot.Len(), func(at int) bool { return at < len(among) && among[at] })
+}
+
+func (c *Checker) firstFit(ctx context.Context, pod *corev1.Pod, from, to int, among func(int) bool) (int, bool) {
 	if from >= to || c.snapshot.Len() == 0 {
 		return 0, false
 	}
@@ -232,7 +245,7 @@ func (c *Checker) FirstFit(ctx context.Context, pod *corev1.Pod, from, to, excep
 		if at >= to {
 			at -= to - from
 		}
-		if at == except || c.snapshot.NodeInfo(at).Node().Spec.Unschedulable {
+		if !among(at) || c.snapshot.NodeInfo(at).Node().Spec.Unschedulable {
 			continue
 		}
 		if c.fits(ctx, sh, at) {

@@ -132,7 +132,15 @@ func world(s *Snapshot) []string {
 // change makes one random change and returns the new number of objects made.
 func randomChange(rt *rapid.T, c *Checker, made int) int {
 	s := c.Snapshot()
-	switch op := rapid.IntRange(0, 9).Draw(rt, "op"); {
+	switch op := rapid.IntRange(0, 10).Draw(rt, "op"); {
+	case op == 10:
+		// A ghost: the node without its pods, closed by a taint.
+		at := rapid.IntRange(0, s.Len()-1).Draw(rt, "at")
+		n := s.NodeInfo(at).Node().DeepCopy()
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "gone", Effect: corev1.TaintEffectNoSchedule})
+		if err := s.ReplaceNode(at, NewNodeInfo(n)); err != nil {
+			rt.Fatal(err)
+		}
 	case op < 6 && s.Len() > 0:
 		kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
 		c.Place(pod(fmt.Sprintf("p%d", made), kind, "100m"), rapid.IntRange(0, s.Len()-1).Draw(rt, "at"))

@@ -80,7 +80,7 @@ func (c *Checker) fresh(ctx context.Context, sh *shape) *state {
 // replayable: the plugins can follow pods and new nodes, but not a node that left with its pods and domains.
 func replayable(log []change) bool {
 	for i := range log {
-		if log[i].op == opRemoveNode {
+		if log[i].op == opRemoveNode || log[i].op == opReplaceNode {
 			return false
 		}
 	}

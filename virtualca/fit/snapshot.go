@@ -36,6 +36,7 @@ const (
 	opRemovePod
 	opAddNode
 	opRemoveNode
+	opReplaceNode
 )
 
 // change is one log entry; with before it can be undone, with pod and node replayed on a PreFilter state.
@@ -43,6 +44,8 @@ type change struct {
 	op   op
 	node *framework.NodeInfo
 	pod  fwk.PodInfo
+	// old is what a replaced node was.
+	old *framework.NodeInfo
 	// at is the position of the node, or of the removed pod on its node; affinity and anti its positions there.
 	at, affinity, anti int
 	generation         int64
@@ -61,6 +64,9 @@ func (s *Snapshot) Index(name string) (int, bool) {
 	at, ok := s.index[name]
 	return at, ok
 }
+
+// Changed says whether anything was changed since the base and not taken back.
+func (s *Snapshot) Changed() bool { return len(s.log) > 0 }
 
 // Fork marks the present state.
 func (s *Snapshot) Fork() {
@@ -116,6 +122,18 @@ func (s *Snapshot) RemoveNode(name string) error {
 	return nil
 }
 
+// ReplaceNode puts a node with its pods in the place of the one at a position; the name must be the same. The NodeInfo
+// belongs to the snapshot from now on.
+func (s *Snapshot) ReplaceNode(at int, n *framework.NodeInfo) error {
+	old := s.NodeInfo(at)
+	if old.Node().Name != n.Node().Name {
+		return fmt.Errorf("replace node %s: the new one is called %s", old.Node().Name, n.Node().Name)
+	}
+	s.nodes[at] = n
+	s.record(change{op: opReplaceNode, node: n, old: old, at: at})
+	return nil
+}
+
 // AddPod puts a pod on the node at a position, whether it fits or not.
 func (s *Snapshot) AddPod(pod fwk.PodInfo, at int) {
 	n := s.NodeInfo(at)
@@ -156,7 +174,8 @@ func restorePorts(n *framework.NodeInfo, removed fwk.PodInfo) {
 func (s *Snapshot) record(c change) {
 	s.log = append(s.log, c)
 	anti := c.pod != nil && len(c.pod.GetRequiredAntiAffinityTerms()) > 0 ||
-		(c.op == opAddNode || c.op == opRemoveNode) && len(c.node.PodsWithRequiredAntiAffinity) > 0
+		(c.op == opAddNode || c.op == opRemoveNode || c.op == opReplaceNode) && len(c.node.PodsWithRequiredAntiAffinity) > 0 ||
+		c.op == opReplaceNode && len(c.old.PodsWithRequiredAntiAffinity) > 0
 	if anti {
 		s.antiAt = append(s.antiAt, len(s.log))
 	}
@@ -181,6 +200,8 @@ func (s *Snapshot) undo(c change) {
 		c.node.Generation = c.generation
 	case opAddNode:
 		s.cut(c.at)
+	case opReplaceNode:
+		s.nodes[c.at] = c.old
 	case opRemoveNode:
 		s.nodes = append(s.nodes, nil)
 		copy(s.nodes[c.at+1:], s.nodes[c.at:])

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scalehist/scalehist/recorder"
 	"github.com/scalehist/scalehist/recorder/sources"
+	"github.com/scalehist/scalehist/recorder/usage"
 )
 
 func init() { register(newRecordCommand) }
@@ -21,6 +22,11 @@ func init() { register(newRecordCommand) }
 type recordFlags struct {
 	kubeconfig, context, output, cluster string
 	nodeGroups, caNamespace              string
+	controlKubeconfig, controlContext    string
+	controlNamespace                     string
+	usage                                time.Duration
+	prometheus                           usage.Prometheus
+	queries                              string
 	kinds                                []string
 	duration                             time.Duration
 }
@@ -40,13 +46,30 @@ same cluster, which is told by the UID of its namespace kube-system, not by its 
 until it works; when kinds were not watched for two seconds or more, that is a gap too.
 
 Node groups come from --node-groups:
-  auto        the annotation scalehist.io/node-group, else the label of a known provider (GKE, EKS, AKS, Gardener, kOps, ...)
-  annotation  the annotation scalehist.io/node-group
-  labels:KEY  the value of a node label
-  FILE.yaml   a mapping file: groups with name, min, max and the nodes they have
-Bounds come from the mapping file or from the --nodes flags of the recorded cluster-autoscaler.`,
+  auto         the first that the cluster shows: annotation, gardener, cluster-api, the label of a known provider (GKE, EKS,
+               AKS, Gardener, kOps, ...), status; NodePools of Karpenter beside any of them
+  annotation   the annotation scalehist.io/node-group
+  labels:KEY   the value of a node label
+  gardener     MachineDeployments of machine.sapcloud.io, bounds from the Worker
+  cluster-api  MachineDeployments of cluster.x-k8s.io with the autoscaler's size annotations
+  karpenter    NodePools
+  status       the groups in the ConfigMap cluster-autoscaler-status
+  FILE.yaml    a mapping file: groups with name, min, max and the nodes they have
+Bounds and target sizes of annotation and labels come from the flags and the status of the recorded cluster-autoscaler.
+
+Where the autoscaler and the machines are in another cluster (a Gardener seed, a Cluster API management cluster), give that
+with --control-plane-kubeconfig and --control-plane-namespace: only the autoscaler's Deployment and ConfigMaps, machine objects
+and events are read there.
+
+--usage records what containers use, from the metrics API; --prometheus and --queries record the values of PromQL queries.`,
 		Example: `  # The current context, until Ctrl-C
   scalehist record -o prod.db
+
+  # A Gardener shoot, its control plane in a seed
+  scalehist record --kubeconfig shoot.yaml --control-plane-kubeconfig seed.yaml --control-plane-namespace shoot--dev--web -o web.db
+
+  # What containers use every 30 s, and the queries of a file
+  scalehist record -o prod.db --usage 30s --prometheus http://localhost:9090 --queries queries.yaml
 
   # Another cluster for an hour, groups by a label
   scalehist record --kubeconfig ~/.kube/staging --context staging-eu -o staging.db --for 1h --node-groups labels:pool`,
@@ -58,11 +81,21 @@ Bounds come from the mapping file or from the --nodes flags of the recorded clus
 	flags.StringVar(&f.context, "context", "", "context of the kubeconfig (default: its current one)")
 	flags.StringVarP(&f.output, "output", "o", "", "history file to write or to continue (required)")
 	flags.StringVar(&f.cluster, "cluster", "", "name of the cluster in a new file (default: host of the API server)")
-	flags.StringVar(&f.nodeGroups, "node-groups", "auto", "where node groups come from: auto, annotation, labels:KEY or a mapping file")
+	flags.StringVar(&f.nodeGroups, "node-groups", "auto", "where node groups come from: auto, annotation, labels:KEY, gardener, cluster-api, karpenter, status or a mapping file")
+	flags.StringVar(&f.controlKubeconfig, "control-plane-kubeconfig", "", "kubeconfig of the cluster with the autoscaler and the machines (default: the recorded cluster)")
+	flags.StringVar(&f.controlContext, "control-plane-context", "", "context of that kubeconfig (default: its current one)")
+	flags.StringVar(&f.controlNamespace, "control-plane-namespace", "", "namespace of the autoscaler and the machines (default: all)")
+	flags.DurationVar(&f.usage, "usage", 0, "record what containers use this often, from the metrics API (default: never)")
+	flags.StringVar(&f.prometheus.URL, "prometheus", "", "address of the Prometheus to ask --queries")
+	flags.StringVar(&f.queries, "queries", "", "file of PromQL queries to record: name, query, step")
+	flags.StringVar(&f.prometheus.TokenFile, "prometheus-token-file", "", "file with a bearer token for --prometheus, read for every request")
+	flags.StringVar(&f.prometheus.CAFile, "prometheus-ca-file", "", "certificates to trust for --prometheus (default: the system's)")
+	flags.StringVar(&f.prometheus.CertFile, "prometheus-cert-file", "", "client certificate for --prometheus")
+	flags.StringVar(&f.prometheus.KeyFile, "prometheus-key-file", "", "key of the client certificate for --prometheus")
 	flags.StringVar(&f.caNamespace, "cluster-autoscaler-namespace", "", "namespace of the cluster-autoscaler (default: wherever there is one)")
 	flags.StringSliceVar(&f.kinds, "kinds", nil, "record these kinds only; Pod and Node always are (default: all)")
 	flags.DurationVar(&f.duration, "for", 0, "stop by itself after this long (default: record until Ctrl-C)")
-	for flag, values := range map[string][]string{"node-groups": {"auto", "annotation", "labels:"}, "kinds": recorder.Kinds()} {
+	for flag, values := range map[string][]string{"node-groups": sources.Names(), "kinds": recorder.Kinds()} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveDefault)); err != nil {
 			panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // only a flag that does not exist fails
 		}
@@ -81,6 +114,16 @@ func (f *recordFlags) run(cmd *cobra.Command, s IO) error {
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
+	if (f.prometheus.URL == "") != (f.queries == "") {
+		return UsageErrorf(cmd, "record: --prometheus and --queries: give both or none")
+	}
+	if f.controlContext != "" && f.controlKubeconfig == "" {
+		return UsageErrorf(cmd, "record: --control-plane-context without --control-plane-kubeconfig")
+	}
+	control, prometheus, err := f.beside()
+	if err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
@@ -92,7 +135,8 @@ func (f *recordFlags) run(cmd *cobra.Command, s IO) error {
 		return fmt.Errorf("record: kubeconfig: %w", err)
 	}
 	r, err := recorder.New(cfg, recorder.Options{Path: f.output, Cluster: f.cluster, Source: "scalehist record " + currentVersion().Scalehist,
-		NodeGroups: source, Kinds: f.kinds, CANamespace: f.caNamespace})
+		NodeGroups: source, Kinds: f.kinds, CANamespace: f.caNamespace,
+		ControlPlane: control, Usage: f.usage, Prometheus: prometheus})
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
@@ -105,6 +149,32 @@ func (f *recordFlags) run(cmd *cobra.Command, s IO) error {
 	go func() { started <- r.WaitForStart(ctx) }()
 	fmt.Fprintf(s.Err, "connecting to %s\n", cfg.Host)
 	return f.watch(s, r, done, started, stop)
+}
+
+// beside are the control plane and the Prometheus, nil if there is none.
+func (f *recordFlags) beside() (*recorder.ControlPlane, *usage.Prometheus, error) {
+	var control *recorder.ControlPlane
+	if f.controlKubeconfig != "" || f.controlNamespace != "" {
+		control = &recorder.ControlPlane{Namespace: f.controlNamespace}
+	}
+	if f.controlKubeconfig != "" {
+		cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&clientcmd.ClientConfigLoadingRules{ExplicitPath: f.controlKubeconfig},
+			&clientcmd.ConfigOverrides{CurrentContext: f.controlContext}).ClientConfig()
+		if err != nil {
+			return nil, nil, fmt.Errorf("kubeconfig of the control plane: %w", err)
+		}
+		control.Config = cfg
+	}
+	if f.queries == "" {
+		return control, nil, nil
+	}
+	queries, err := usage.ReadQueries(f.queries)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := f.prometheus
+	p.Queries = queries
+	return control, &p, p.Check()
 }
 
 // watch shows the progress until the recording ends, then its summary.

@@ -19,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	reports "github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
@@ -42,6 +43,11 @@ type replayFlags struct {
 	bounds     map[string]string
 	dir        string
 	logs       string
+	truth      string
+	fault      []string
+	faultFile  string
+	deletion   time.Duration
+	seed       int64
 }
 
 func newReplayCommand(s IO) *cobra.Command {
@@ -56,6 +62,11 @@ decision with its reasons, and the verdict: whether each node group's net change
 Recorded autoscaler settings apply as of their time; --autoscaler-flag overrides them. The exit code is 0 when the replay agrees
 with the recording (or nothing was recorded to agree with), 1 when it differs, 2 on an error.
 
+With --truth the verdict is taken from a truth file instead: what a real cluster-autoscaler was seen to do with the same load in
+several runs, which differ. The replay agrees when it ends as one of them did and begins with the steps they all took alike.
+
+` + harness.FaultHelp + `
+
 ` + cloudprovider.PriceTableHelp,
 		Example: `  # What would the cluster autoscaler do with this history?
   scalehist replay prod.db
@@ -65,6 +76,12 @@ with the recording (or nothing was recorded to agree with), 1 when it differs, 2
 
   # Only ten minutes of it, from twenty minutes in
   scalehist replay prod.db --from +20m --to +30m
+
+  # What if the group were out of stock for a quarter of an hour, and two spot nodes were reclaimed?
+  scalehist replay prod.db --fault stock-out:workers@+5m..+20m --fault spot-reclaim:spot@+10m,count=2
+
+  # Does it do what the real autoscaler was seen to do in several runs?
+  scalehist replay ca-burst.db --truth ca-burst.truth.json
 
   # Decide each recorded scale-up anew from the moment before it
   scalehist replay prod.db --playback per-event -o json`,
@@ -85,12 +102,25 @@ with the recording (or nothing was recorded to agree with), 1 when it differs, 2
 	flags.StringVar(&f.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, or per-event")
 	flags.StringVar(&f.scheduler, "scheduler", string(profile.ScoringDefault), "scoring of the scheduler: default, or bin-packing")
 	flags.StringVar(&f.prices, "prices", "", "price table (YAML): adds costs, and lets the price expander run")
-	flags.BoolVar(&f.faults, "recorded-faults", true, "let recorded failures to deliver nodes happen again")
+	flags.BoolVar(&f.faults, "recorded-faults", true, "let recorded failures to deliver nodes, and recorded losses of nodes, happen again")
+	flags.StringArrayVar(&f.fault, "fault", nil, "something that goes wrong (repeatable): stock-out:workers@+5m..+20m")
+	flags.StringVar(&f.faultFile, "faults", "", "file (YAML) with a list of faults")
 	flags.DurationVar(&f.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
+	flags.DurationVar(&f.deletion, "deletion-delay", 0, "time from the deletion of a node to the node being gone (default: the recorded one, else "+cloudprovider.DefaultDeletionDelay.String()+")")
 	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
 	flags.StringToStringVar(&f.bounds, "node-group", nil, "override the bounds of single groups: workers=1:20")
+	flags.Int64Var(&f.seed, "seed", 0, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt and timeline.txt there")
+	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
+	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
+		if err := cmd.MarkFlagFilename(name, extensions...); err != nil {
+			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only an unknown flag fails
+		}
+	}
+	if err := cmd.RegisterFlagCompletionFunc("fault", completeFault); err != nil {
+		panic(fmt.Sprintf("completion of --fault: %v", err)) // only a second registration of the same flag fails
+	}
 	for name, values := range map[string][]string{
 		"playback":   {string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent)},
 		"scheduler":  {string(profile.ScoringDefault), string(profile.ScoringBinPacking)},
@@ -109,18 +139,27 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	if err != nil {
 		return err
 	}
+	seen, err := f.readTruth(cmd)
+	if err != nil {
+		return err
+	}
 	progress, started := s.NewProgress("replaying", 1000), false
 	opts = append(opts, harness.WithProgress(func(p harness.Progress) {
 		started = true
 		part := int64(1000 * p.Now.Sub(p.Start) / max(1, p.End.Sub(p.Start)))
 		progress.Set(min(part, 1000), fmt.Sprintf("+%s, %d nodes, %d pending", p.Now.Sub(p.Start).Round(time.Second), p.Nodes, p.Pending))
 	}))
-	r, err := f.play(ctx, path, opts)
+	r, err := f.play(ctx, path, seen, opts)
 	if started {
 		progress.Done()
 	}
 	if err != nil {
 		return err
+	}
+	if seen != nil {
+		if r.Truth, err = seen.Compare(r); err != nil {
+			return fmt.Errorf("--truth %s: %w", f.truth, err)
+		}
 	}
 	if f.dir != "" {
 		r.Run.Artifacts = f.dir
@@ -135,13 +174,42 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	} else if _, err := fmt.Fprint(s.Out, reports.Text(r)); err != nil {
 		return err
 	}
-	if r.Agreement != nil && !r.Agreement.Agreed {
+	switch {
+	case r.Truth != nil:
+		if !r.Truth.Agreed {
+			return Differed()
+		}
+	case r.Agreement != nil && !r.Agreement.Agreed:
 		return Differed()
 	}
 	return nil
 }
 
-func (f *replayFlags) play(ctx context.Context, path string, opts []harness.Option) (*scalehist.ReplayReport, error) {
+// readTruth reads the truth file, nil when none is asked for. It is of a whole recording, so flags that choose a part of
+// it do not go with it.
+func (f *replayFlags) readTruth(cmd *cobra.Command) (*truth.File, error) {
+	if f.truth == "" {
+		return nil, nil
+	}
+	for _, name := range []string{"from", "to", "for"} {
+		if cmd.Flags().Changed(name) {
+			return nil, UsageErrorf(cmd, "--truth is of the whole recording: leave out --%s", name)
+		}
+	}
+	if scalehist.Playback(f.playback) == scalehist.PlaybackPerEvent {
+		return nil, UsageErrorf(cmd, "--truth: a per-event playback has no outcome; replay continuously")
+	}
+	file, err := truth.Read(f.truth)
+	if err != nil {
+		return nil, fmt.Errorf("--truth: %w", err)
+	}
+	return file, nil
+}
+
+// quietEnd bounds how long a recorded run is taken to go on after the last change in its log.
+const quietEnd = time.Hour
+
+func (f *replayFlags) play(ctx context.Context, path string, seen *truth.File, opts []harness.Option) (*scalehist.ReplayReport, error) {
 	if scalehist.Playback(f.playback) == scalehist.PlaybackPerEvent {
 		return harness.ReplayEvents(ctx, path, opts...)
 	}
@@ -152,6 +220,10 @@ func (f *replayFlags) play(ctx context.Context, path string, opts []harness.Opti
 	duration := f.duration
 	if duration == 0 {
 		duration = r.RecordDuration()
+	}
+	if seen != nil {
+		// The run that was recorded went on after the last change in its log. A truth of another recording is told of below.
+		duration = max(duration, min(seen.End().Sub(r.RecordStartTime()), duration+quietEnd))
 	}
 	out, err := r.Replay(ctx, duration)
 	if cerr := r.Close(); err == nil {
@@ -185,12 +257,12 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	if scoring != profile.ScoringDefault && scoring != profile.ScoringBinPacking {
 		return nil, UsageErrorf(cmd, "--scheduler %q: want default or bin-packing", f.scheduler)
 	}
-	if f.duration < 0 || f.delay < 0 || f.batch < 0 {
-		return nil, UsageErrorf(cmd, "--for, --provision-delay and --batch-interval must not be negative")
+	if f.duration < 0 || f.delay < 0 || f.batch < 0 || f.deletion < 0 {
+		return nil, UsageErrorf(cmd, "--for, --provision-delay, --deletion-delay and --batch-interval must not be negative")
 	}
 	opts := []harness.Option{
 		harness.WithAutoscaler(engine), harness.WithFlags(f.flags...), harness.WithScoring(scoring),
-		harness.WithRecordedFaults(f.faults), harness.WithDefaultProvisionDelay(f.delay),
+		harness.WithRecordedFaults(f.faults), harness.WithDefaultProvisionDelay(f.delay), harness.WithSeed(f.seed),
 		harness.WithControlPlane("envtest", func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error) {
 			return kvcl.Start(ctx, kvcl.Options{
 				Now: now, Scoring: scoring, LogDir: f.logs, Assets: assets.Options{Progress: s.Err},
@@ -200,6 +272,14 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	if cmd.Flags().Changed("batch-interval") {
 		opts = append(opts, harness.WithBatchInterval(f.batch))
 	}
+	if cmd.Flags().Changed("deletion-delay") {
+		opts = append(opts, harness.WithDeletionDelay(f.deletion))
+	}
+	faults, err := f.faultList(cmd)
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, harness.WithFault(faults...))
 	window, err := f.window(cmd.Context(), path)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -83,6 +84,10 @@ func TestReplayErrors(t *testing.T) {
 		{"unknown key in the prices", []string{good, "--prices", prices("currency: EUR\nmachinetypez: {a: 1}\n")}, []string{"--prices", "prices.yaml", "machinetypez"}},
 		{"a machine type without a price", []string{good, "--prices", prices("currency: EUR\nmachineTypes: {std-2: 0.2}\n")}, []string{"max-size-reached", `machine type "std-4" is not in the price table`}},
 		{"price of an unknown group", []string{good, "--prices", prices("currency: EUR\nnodeGroups: {sdt: 1}\n")}, []string{`"sdt"`}},
+		{"a fault that is none", []string{good, "--fault", "flood:std"}, []string{`--fault: fault "flood:std": unknown kind "flood": choose one of stock-out`, "--help"}},
+		{"a fault of an unknown group", []string{good, "--fault", "refuse:sdt"}, []string{`fault refuse:sdt: unknown node group "sdt": there are std`}},
+		{"no fault file", []string{good, "--faults", "no/faults.yaml"}, []string{"--faults: open no/faults.yaml"}},
+		{"a bad fault file", []string{good, "--faults", written(t, "faults.yaml", []byte("faults: [{kind: slow}]"))}, []string{"faults.yaml: faults[0]: slow needs a delay"}},
 		{"unknown flag of the autoscaler", []string{good, "--autoscaler-flag=--expander=cheapest"}, []string{"cheapest"}},
 	}
 	for _, tt := range tests {
@@ -161,6 +166,28 @@ func TestReplayDiffers(t *testing.T) {
 	}
 	if strings.Contains(stderr, "scalehist: ") {
 		t.Errorf("an error is printed beside the report: %s", stderr)
+	}
+}
+
+// TestReplayFaults: faults from flags and a file are in the report, and do what they say.
+func TestReplayFaults(t *testing.T) {
+	file := written(t, "faults.yaml", []byte("faults:\n- {kind: spot-reclaim, nodeGroup: std, from: +50s}\n"))
+	code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"), "--fault", "refuse:std@..+1m", "--faults", file, "-o", "json")
+	if code == ExitFailed {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	var r scalehist.ReplayReport
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"spot-reclaim:std@+50s", "refuse:std@..+1m0s"}, r.Faults); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+	if !slices.ContainsFunc(r.Batches, func(b scalehist.Batch) bool { return slices.Contains(b.NodesGone, "std-0") }) {
+		t.Error("node std-0 was not reclaimed")
+	}
+	if len(r.Steps) > 0 && r.Steps[0].At.Before(r.StartTime.Add(time.Minute)) {
+		t.Errorf("steps %v, want none while the group refuses", r.Steps)
 	}
 }
 

@@ -63,6 +63,7 @@ var cases = []testCase{
 	{"Preempts", preempts},
 	{"PreemptsTheYoungestNode", preemptsTheYoungest},
 	{"RespectsTaints", respectsTaints},
+	{"KeepsPodsOffCordonedNodes", cordons},
 	{"SpreadsOverZones", spreads},
 	{"EvictsWithinBudgets", evicts},
 	{"AddsBoundPods", addsBoundPods},

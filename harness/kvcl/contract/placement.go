@@ -100,6 +100,22 @@ func schedulesByPriority(s *suite) {
 	}
 }
 
+// cordons: an update closes a node to new pods and opens it again; those on it stay.
+func cordons(s *suite) {
+	n := node("n-0", 4)
+	s.add(n, pod("a", 1))
+	s.settle()
+	n.Spec.Unschedulable = true
+	s.apply(scalehist.OpUpdate, n)
+	s.add(pod("b", 1))
+	s.settle()
+	s.equal("placements", []string{"a n-0", "b -"}, s.placements())
+	n.Spec.Unschedulable = false
+	s.apply(scalehist.OpUpdate, n)
+	s.settle()
+	s.equal("placements", []string{"a n-0", "b n-0"}, s.placements())
+}
+
 func respectsTaints(s *suite) {
 	tolerant := pod("tolerant", 1, func(p *corev1.Pod) {
 		p.Spec.Tolerations = []corev1.Toleration{{Key: "reserved", Operator: corev1.TolerationOpExists}}

@@ -25,6 +25,8 @@ const maxErrors = 10
 // Options are what the crank needs of a control plane.
 type Options struct {
 	Scoring profile.Scoring
+	// NamelessTies is that of profile.Options.
+	NamelessTies bool
 	// Ordinal is the creation number of a pod by its UID.
 	Ordinal func(types.UID) int64
 	// Flush carries out writes and feeds what became of them, with Set and Remove, before it returns.
@@ -103,12 +105,13 @@ func New(ctx context.Context, now time.Time, opts Options) (*Crank, error) {
 	c := &Crank{opts: opts, clock: clocktesting.NewFakeClock(now), done: make(chan struct{}, 1)}
 	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	sopts, err := profile.SchedulerOptions(profile.Options{
-		Clock:       c.clock,
-		Scoring:     opts.Scoring,
-		Ordinal:     opts.Ordinal,
-		BindVolumes: c.bindVolumes,
-		Reserved:    func(*corev1.Pod) { c.open = true },
-		Bound:       c.bound,
+		Clock:        c.clock,
+		Scoring:      opts.Scoring,
+		NamelessTies: opts.NamelessTies,
+		Ordinal:      opts.Ordinal,
+		BindVolumes:  c.bindVolumes,
+		Reserved:     func(*corev1.Pod) { c.open = true },
+		Bound:        c.bound,
 	})
 	if err != nil {
 		c.cancel()
@@ -123,7 +126,11 @@ func New(ctx context.Context, now time.Time, opts Options) (*Crank, error) {
 		c.cancel()
 		return nil, fmt.Errorf("create scheduler: %w", err)
 	}
-	profile.Wrap(c.sched)
+	if opts.NamelessTies {
+		profile.WrapNameless(c.sched, opts.Ordinal)
+	} else {
+		profile.Wrap(c.sched)
+	}
 	pop, fail := c.sched.NextPod, c.sched.FailureHandler
 	c.sched.NextPod = c.next(pop)
 	c.sched.FailureHandler = c.failureHandler(fail)

@@ -23,6 +23,7 @@ import (
 // times from the objects instead of the wall clock, and ends in a total order.
 type preemption struct {
 	*defaultpreemption.DefaultPreemption
+	nameless bool
 }
 
 var (
@@ -30,13 +31,13 @@ var (
 	_ fwk.PreEnqueuePlugin = (*preemption)(nil)
 )
 
-func newPreemption(ordinal func(types.UID) int64) frameworkruntime.PluginFactory {
+func newPreemption(ordinal func(types.UID) int64, nameless bool) frameworkruntime.PluginFactory {
 	return func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 		pl, err := defaultpreemption.New(ctx, args, h, feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate))
 		if err != nil {
 			return nil, fmt.Errorf("preemption plugin: %w", err)
 		}
-		own := &preemption{pl}
+		own := &preemption{pl, nameless}
 		pl.Evaluator.Interface = own
 		pl.MoreImportantPod = func(a, b *corev1.Pod) bool {
 			if x, y := corev1helpers.PodPriority(a), corev1helpers.PodPriority(b); x != y {
@@ -58,8 +59,8 @@ func (*preemption) GetOffsetAndNumCandidates(nodes int32) (int32, int32) { retur
 
 // OrderedScoreFuncs are upstream's criteria in upstream's order (fewest PDB violations, lowest top priority, lowest
 // sum of priorities, fewest victims, latest start), then a hash of the node name. Victims come most important first.
-func (*preemption) OrderedScoreFuncs(_ context.Context, victims map[string]*extenderv1.Victims) []func(node string) int64 {
-	rank := rankByHash(victims)
+func (p *preemption) OrderedScoreFuncs(_ context.Context, victims map[string]*extenderv1.Victims) []func(node string) int64 {
+	rank := rankByHash(victims, p.nameless)
 	return []func(string) int64{
 		func(n string) int64 { return -victims[n].NumPDBViolations },
 		func(n string) int64 { return -int64(corev1helpers.PodPriority(victims[n].Pods[0])) },
@@ -100,13 +101,14 @@ func startTime(p *corev1.Pod) time.Time {
 	return p.CreationTimestamp.Time
 }
 
-func rankByHash(victims map[string]*extenderv1.Victims) map[string]int64 {
+// rankByHash orders nodes by the hash of their name; nameless, by name.
+func rankByHash(victims map[string]*extenderv1.Victims, nameless bool) map[string]int64 {
 	nodes := make([]string, 0, len(victims))
 	for n := range victims {
 		nodes = append(nodes, n)
 	}
 	sort.Slice(nodes, func(i, j int) bool {
-		if x, y := hash(nodes[i]), hash(nodes[j]); x != y {
+		if x, y := hash(nodes[i]), hash(nodes[j]); x != y && !nameless {
 			return x < y
 		}
 		return nodes[i] < nodes[j]

@@ -44,6 +44,9 @@ type Options struct {
 	// Clock stamps pods as they enter the queue.
 	Clock   clock.WithTicker
 	Scoring Scoring
+	// NamelessTies breaks ties by creation and by the order of names instead of by what names hash to: clusters that differ
+	// in names only, and sort alike, are scheduled alike.
+	NamelessTies bool
 	// Ordinal is the creation number of a pod by its UID: the order among pods of one priority that entered the
 	// queue at the same instant.
 	Ordinal func(types.UID) int64
@@ -79,7 +82,7 @@ func SchedulerOptions(o Options) ([]scheduler.Option, error) {
 		QueueSort: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
 			return &queueSort{ordinal: o.Ordinal}, nil
 		},
-		Preemption:    newPreemption(o.Ordinal),
+		Preemption:    newPreemption(o.Ordinal, o.NamelessTies),
 		VolumeBinding: newVolumeBinding(o.BindVolumes),
 		Tracker: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
 			return &tracker{reserved: o.Reserved, bound: o.Bound}, nil

@@ -3,8 +3,11 @@ package profile
 import (
 	"context"
 	"hash/fnv"
+	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
@@ -29,6 +32,34 @@ func (t tieBreaker) RunScorePlugins(ctx context.Context, state fwk.CycleState, p
 	scores, status := t.Framework.RunScorePlugins(ctx, state, pod, nodes)
 	for i := range scores {
 		scores[i].Randomizer = int(hash(pod.Namespace, pod.Name, scores[i].Name) >> 1)
+	}
+	return scores, status
+}
+
+// WrapNameless is Wrap for Options.NamelessTies: what is hashed is the pod's creation ordinal and the node's place among
+// the nodes to choose from, by name.
+func WrapNameless(s *scheduler.Scheduler, ordinal func(types.UID) int64) {
+	for name, f := range s.Profiles {
+		s.Profiles[name] = namelessTieBreaker{f, ordinal}
+	}
+}
+
+type namelessTieBreaker struct {
+	framework.Framework
+	ordinal func(types.UID) int64
+}
+
+func (t namelessTieBreaker) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
+	scores, status := t.Framework.RunScorePlugins(ctx, state, pod, nodes)
+	names := make([]string, len(scores))
+	for i := range scores {
+		names[i] = scores[i].Name
+	}
+	slices.Sort(names)
+	self := strconv.FormatInt(t.ordinal(pod.UID), 10)
+	for i := range scores {
+		place, _ := slices.BinarySearch(names, scores[i].Name)
+		scores[i].Randomizer = int(hash(self, strconv.Itoa(place)) >> 1)
 	}
 	return scores, status
 }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -38,6 +39,11 @@ type Cluster struct {
 	nodes  map[string]*corev1.Node
 	// taints are those SetTaints put on a node beside what was fed in: a later recorded change must not take them off.
 	taints map[string][]corev1.Taint
+	// cordoned are the nodes Cordon closed beside what was fed in.
+	cordoned map[string]bool
+	// noExecute are the taints pods must leave for, by node; taintsDirty names nodes whose taints changed.
+	noExecute   map[string][]noExecute
+	taintsDirty map[string]bool
 	// daemonSets and budgets are kept in creation order.
 	daemonSets []*appsv1.DaemonSet
 	budgets    []*policyv1.PodDisruptionBudget
@@ -74,6 +80,9 @@ func New(plane kvcl.ControlPlane) *Cluster {
 		nodes:  map[string]*corev1.Node{},
 		taints: map[string][]corev1.Taint{},
 
+		cordoned:    map[string]bool{},
+		noExecute:   map[string][]noExecute{},
+		taintsDirty: map[string]bool{},
 		generations: map[types.NamespacedName]int64{},
 		classes:     map[string]*storagev1.StorageClass{},
 		whenDone:    map[types.NamespacedName]bool{},
@@ -94,6 +103,32 @@ func (c *Cluster) SetTaints(ctx context.Context, node string, taints []corev1.Ta
 		n = n.DeepCopy()
 		n.Spec.Taints = slices.Clone(taints)
 		c.nodes[node] = n
+		c.taintsDirty[node] = true
+		c.daemonsDirty = append(c.daemonsDirty, node) // a taint keeps DaemonSet pods off, or lets them on
+	}
+	return nil
+}
+
+// Cordon implements scalehist.Cluster.
+func (c *Cluster) Cordon(ctx context.Context, node string, unschedulable bool) error {
+	n := c.nodes[node]
+	if n == nil {
+		return fmt.Errorf("cordon node %s: %w", node, apierrors.NewNotFound(corev1.Resource("nodes"), node))
+	}
+	if n.Spec.Unschedulable == unschedulable {
+		return nil
+	}
+	n = n.DeepCopy()
+	n.Spec.Unschedulable = unschedulable
+	if err := c.plane.Apply(ctx, []scalehist.Change{{Op: scalehist.OpUpdate, Object: n}}); err != nil {
+		return fmt.Errorf("cordon node %s: %w", node, err)
+	}
+	c.nodes[node] = n
+	if unschedulable {
+		c.cordoned[node] = true
+	} else {
+		delete(c.cordoned, node)
+		c.daemonsDirty = append(c.daemonsDirty, node) // a drain that failed may have evicted its DaemonSet pods
 	}
 	return nil
 }
@@ -102,8 +137,9 @@ func hasTaint(list []corev1.Taint, t corev1.Taint) bool {
 	return slices.ContainsFunc(list, func(o corev1.Taint) bool { return o.MatchTaint(&t) })
 }
 
-// Evict implements scalehist.Cluster: the eviction subresource decides, and a pod with a controller comes back
-// pending at the next Settle.
+// Evict implements scalehist.Cluster: the eviction subresource decides. An evicted pod ends at once, whatever its grace
+// period: how long containers take to stop is not recorded, and most stop long before the period ends. A pod with a
+// controller comes back pending at the next Settle, that of a DaemonSet on its node if the node still wants it.
 func (c *Cluster) Evict(ctx context.Context, namespace, name string) error {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	p := c.pods[key]
@@ -112,7 +148,11 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string) error {
 	}
 	delete(c.pods, key)
 	c.budgetsDirty = true
-	if p != nil && !p.done && comesBack(p.object) {
+	switch {
+	case p == nil || p.done:
+	case isDaemon(p.object):
+		c.daemonsDirty = append(c.daemonsDirty, daemonNode(p.object))
+	case comesBack(p.object):
 		c.evicted = append(c.evicted, p.object)
 	}
 	return nil
@@ -266,8 +306,14 @@ func (c *Cluster) admitNode(ch scalehist.Change, n *corev1.Node) ([]scalehist.Ch
 			n.Spec.Taints = append(slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return hasTaint(own, t) }), own...)
 			ch.Object = n
 		}
+		if c.cordoned[n.Name] && !n.Spec.Unschedulable {
+			n = n.DeepCopy()
+			n.Spec.Unschedulable = true
+			ch.Object = n
+		}
 	}
 	c.nodes[n.Name] = n
+	c.taintsDirty[n.Name] = true
 	c.daemonsDirty = append(c.daemonsDirty, n.Name)
 	return []scalehist.Change{ch}, nil
 }
@@ -280,6 +326,8 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 	}
 	delete(c.nodes, name)
 	delete(c.taints, name)
+	delete(c.cordoned, name)
+	delete(c.noExecute, name)
 	c.budgetsDirty = true
 	var out []scalehist.Change
 	for _, key := range c.podsWhere(func(p *corev1.Pod) bool { return p.Spec.NodeName == name || isDaemon(p) && daemonNode(p) == name }) {
@@ -314,9 +362,9 @@ func (c *Cluster) podsWhere(match func(*corev1.Pod) bool) []types.NamespacedName
 	return out
 }
 
-// Next is the earliest instant at which a finite pod finishes.
+// Next is the earliest instant at which a finite pod finishes, or a pod leaves a tainted node.
 func (c *Cluster) Next() (time.Time, bool) {
-	var next time.Time
+	next, _ := c.nextTaintEviction()
 	for _, p := range c.pods {
 		if !p.done && !p.finishAt.IsZero() && (next.IsZero() || p.finishAt.Before(next)) {
 			next = p.finishAt

@@ -278,6 +278,37 @@ func TestUnknownObjectsAreHarmless(t *testing.T) {
 	}
 }
 
+// TestCordon: a closed node takes no pods, whatever is fed in about it, until it is opened again.
+func TestCordon(t *testing.T) {
+	w := newWorld(t)
+	w.add(node("n1", "2"))
+	w.settle(0)
+	if err := w.Cordon(t.Context(), "n1", true); err != nil {
+		t.Fatal(err)
+	}
+	changed := node("n1", "2")
+	changed.Labels["a"] = "b"
+	w.update(changed)
+	w.add(pod("p", "1"))
+	w.settle(1 * sec)
+	if n := w.Cluster.Cluster().Nodes[0]; !n.Spec.Unschedulable || n.Labels["a"] != "b" {
+		t.Errorf("node: unschedulable %v, labels %v", n.Spec.Unschedulable, n.Labels)
+	}
+	if got := w.Cluster.Cluster().Pods[0].Spec.NodeName; got != "" {
+		t.Errorf("the pod is on %s", got)
+	}
+	if err := w.Cordon(t.Context(), "n1", false); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(2 * sec)
+	if got := w.Cluster.Cluster().Pods[0].Spec.NodeName; got != "n1" {
+		t.Errorf("the pod is on %q, want n1", got)
+	}
+	if err := w.Cordon(t.Context(), "absent", true); err == nil || !contains(err.Error(), "absent") {
+		t.Errorf("error %v, want one that names the node", err)
+	}
+}
+
 // TestTaintsOutliveRecordedChanges: a change of labels fed in does not take off the taint the autoscaler put on.
 func TestTaintsOutliveRecordedChanges(t *testing.T) {
 	w := newWorld(t)

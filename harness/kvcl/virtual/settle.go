@@ -59,13 +59,14 @@ func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
 			step.Finished = append(step.Finished, key)
 			step.Events = append(step.Events, Event{Kind: PodFinished, Pod: key})
 		}
+		tainted := c.evictTainted(now)
 		back := c.comeBack(now)
 		for _, b := range back {
 			key := types.NamespacedName{Namespace: b.Object.GetNamespace(), Name: b.Object.GetName()}
 			step.Returned = append(step.Returned, key)
 			step.Events = append(step.Events, Event{Kind: PodReturned, Pod: key})
 		}
-		writes := slices.Concat(finished, back, c.reconcileDaemons(now), c.reconcileBudgets(now))
+		writes := slices.Concat(finished, tainted, back, c.reconcileDaemons(now), c.reconcileBudgets(now))
 		if len(writes) > 0 {
 			if err := c.plane.Apply(ctx, writes); err != nil {
 				return step, err

@@ -114,6 +114,8 @@ func TestErrorsNameLineAndKey(t *testing.T) {
 		{"wrong type", line("2026-01-01T00:00:00Z", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":["x"]}}`), `object (Pod): key "spec.nodeName": array where string is due`},
 		{"bad quantity", line("2026-01-01T00:00:00Z", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"a"},{"name":"c","resources":{"requests":{"cpu":"much"}}}]}}`),
 			`object (Pod): key "spec.containers[1].resources.requests.cpu": quantities must match`},
+		{"custom metadata", line("2026-01-01T00:00:00Z", `{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"p","labels":{"a":1}}}`), `object (NodePool): key "metadata.labels`},
+		{"custom name", line("2026-01-01T00:00:00Z", `{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{}}`), `object (NodePool): metadata.name is missing`},
 		{"bad time", line("2026-01-01T00:00:00Z", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","creationTimestamp":"noon"}}`), `key "metadata.creationTimestamp": parsing time "noon"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -197,6 +199,8 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(line("2026-01-01T00:00:00Z", fmt.Sprintf(namespace, "n")) + "\n"))
 	f.Add([]byte(line("2026-01-01T00:00:00Z", `{"apiVersion":"scalehist.io/v1alpha1","kind":"Gap","metadata":{"name":"1"},"spec":{"to":"2026-01-01T00:00:01Z","why":"x"}}`)))
 	f.Add([]byte(line("2026-01-01T00:00:00Z", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"b"}},"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}}`)))
+	f.Add([]byte(line("2026-01-01T00:00:00Z", `{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"p"},"spec":{"weight":1,"limits":{"cpu":1.5}}}`)))
+	f.Add([]byte(line("2026-01-01T00:00:00Z", `{"apiVersion":"machine.sapcloud.io/v1alpha1","kind":"Machine","metadata":{"name":"m"},"items":[]}`)))
 	f.Add([]byte{0x1f, 0x8b, 0x08, 0x00})
 	f.Add([]byte("{\n{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {

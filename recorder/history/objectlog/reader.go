@@ -252,6 +252,9 @@ func (r *Reader) object(raw json.RawMessage) (scalehist.Object, error) {
 		return nil, r.errorf(r.number, "object.apiVersion: %s", err)
 	}
 	gvk := gv.WithKind(id.Kind)
+	if IsCustom(gvk.GroupKind()) {
+		return r.custom(raw, id.Kind)
+	}
 	if !Scheme.Recognizes(gvk) {
 		r.skipped[id.APIVersion+"/"+id.Kind]++
 		return nil, nil

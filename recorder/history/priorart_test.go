@@ -4,19 +4,26 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // Each test of this file is a flaw of the prototypes' store (facts/prior-art.md, sections 1 and 2) that must not return.
+// Elsewhere: settings that were the newest at any instant, nine known flags, priorities before the Deployment
+// (settings_test.go); repeated events lost (events_test.go); deletions while nobody watched, no word of gaps, no second
+// recorder kept out (store_test.go); no indexes (plan_test.go); no schema version, no migrations (migrate_test.go).
 
 func taint(key string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
@@ -283,5 +290,183 @@ func TestReplicasShareOneContent(t *testing.T) {
 	}
 	if i := bytes.Index(b, []byte("secret-")); i >= 0 {
 		t.Errorf("the file holds %q", b[i:min(i+40, len(b))])
+	}
+}
+
+// The re-list after a restart looked PriorityClasses up by name where their UID was due: each one stored a duplicate.
+func TestRelistStoresNothing(t *testing.T) {
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent", UID: uid(5), CreationTimestamp: metav1.NewTime(start)}, Value: 100}
+	everyKind := []scalehist.Object{class, node("n", uid(1)), pod("p", uid(2)), nodeGroup("g", 1), autoscaler("--v=4"), priorities("10: [.*]")}
+	var entries []history.Entry
+	for i := range 3 {
+		for _, o := range everyKind {
+			entries = append(entries, change(time.Duration(i)*time.Hour, scalehist.OpAdd, o))
+		}
+	}
+	db := write(t, entries...)
+	stats, err := db.Stats(t.Context())
+	if err != nil || len(stats.Kinds) != len(everyKind) {
+		t.Fatalf("%+v, %v", stats, err)
+	}
+	for _, k := range stats.Kinds {
+		if k.Objects != 1 || k.Versions != 1 {
+			t.Errorf("%s: %d objects, %d versions after three lists", k.Kind, k.Objects, k.Versions)
+		}
+	}
+}
+
+// Another PriorityClass of the name is another object, with another value from then on.
+func TestPriorityClassMadeAnew(t *testing.T) {
+	class := func(n int, value int32) *schedulingv1.PriorityClass {
+		return &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent", UID: uid(n)}, Value: value}
+	}
+	db := write(t, change(0, scalehist.OpAdd, class(1, 100)), change(time.Hour, scalehist.OpAdd, class(2, 200)), change(2*time.Hour, scalehist.OpDelete, class(2, 200)))
+	var got []string
+	for _, d := range []time.Duration{0, time.Hour - 1, time.Hour, 2 * time.Hour} {
+		for _, c := range snapshotAt(t, db, d).Objects.PriorityClasses {
+			got = append(got, fmt.Sprint(d, " ", c.Value))
+		}
+	}
+	if diff := cmp.Diff([]string{"0s 100", "59m59.999999999s 100", "1h0m0s 200"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Fields were hashed without separators: what moved from one field to its neighbour was no change.
+func TestNeighbouringFieldsDoNotRunTogether(t *testing.T) {
+	labels := func(l map[string]string) func(*corev1.Node) { return func(n *corev1.Node) { n.Labels = l } }
+	taints := func(key, value string) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: key, Value: value, Effect: "NoSchedule"}} }
+	}
+	db := write(t,
+		change(0, scalehist.OpAdd, node("n", uid(1), labels(map[string]string{"a": "bc"}))),
+		change(1, scalehist.OpUpdate, node("n", uid(1), labels(map[string]string{"ab": "c"}))),
+		change(2, scalehist.OpUpdate, node("n", uid(1), taints("ab", "c"))),
+		change(3, scalehist.OpUpdate, node("n", uid(1), taints("a", "bc"))),
+	)
+	if got := len(changes(t, db, time.Time{}, time.Time{})); got != 4 {
+		t.Errorf("%d changes, want 4", got)
+	}
+}
+
+// The bounds of node groups were hashed without their names: two groups that swapped them looked the same.
+func TestSwappedBoundsAreTwoChanges(t *testing.T) {
+	group := func(name string, most int32) scalehist.Object {
+		g := nodeGroup(name, 1)
+		g.Spec.MaxSize = most
+		return g
+	}
+	db := write(t, change(0, scalehist.OpAdd, group("a", 3)), change(0, scalehist.OpAdd, group("b", 5)),
+		change(time.Minute, scalehist.OpUpdate, group("a", 5)), change(time.Minute, scalehist.OpUpdate, group("b", 3)))
+	sizes, err := db.NodeGroupSizes(t.Context(), start, time.Time{})
+	if err != nil || len(sizes) != 4 || sizes[2].MaxSize != 5 || sizes[3].MaxSize != 3 {
+		t.Errorf("%+v, %v", sizes, err)
+	}
+}
+
+// The snapshot's hash depended on the order of slices. Here it is the content's: it does not change with the order of
+// map keys, with how entries were batched, nor with a restart.
+func TestHashIsOfTheContent(t *testing.T) {
+	entries := []history.Entry{change(0, scalehist.OpAdd, node("n", uid(1))), change(0, scalehist.OpAdd, pod("p", uid(2))),
+		change(time.Second, scalehist.OpUpdate, pod("p", uid(2), bound("n"))), change(time.Minute, scalehist.OpDelete, pod("p", uid(2)))}
+	var want string
+	for i := range 4 {
+		path := filepath.Join(t.TempDir(), "h.db")
+		w := create(t, path)
+		for part := range slices.Chunk(entries, i+1) {
+			if err := w.Write(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 { // each by another process
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				w = create(t, path)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		hash, err := reopen(t, path).Hash(t.Context())
+		if err != nil || want != "" && hash != want {
+			t.Errorf("in parts of %d: hash %s, want %s (%v)", i+1, hash, want, err)
+		}
+		want = hash
+	}
+}
+
+// Deletes of pods without a deletionTimestamp were ignored: zombies lived for ever. So were those of node groups and
+// priority classes.
+func TestDeletionWithoutTimestamp(t *testing.T) {
+	db := write(t, change(0, scalehist.OpAdd, pod("p", uid(1))), change(0, scalehist.OpAdd, nodeGroup("g", 1)),
+		change(time.Minute, scalehist.OpDelete, pod("p", uid(1))), change(time.Minute, scalehist.OpDelete, nodeGroup("g", 1)))
+	if s := snapshotAt(t, db, time.Minute); len(s.Objects.Pods)+len(s.NodeGroups) != 0 {
+		t.Errorf("%d pods and %d node groups live on", len(s.Objects.Pods), len(s.NodeGroups))
+	}
+	if s := snapshotAt(t, db, time.Minute-1); len(s.Objects.Pods) != 1 || len(s.NodeGroups) != 1 {
+		t.Error("they went too soon")
+	}
+}
+
+// Nodes were stored only when they were ready, without conditions and without spec.unschedulable.
+func TestNodesThatAreNotReady(t *testing.T) {
+	unready := func(n *corev1.Node) {
+		n.Status.Conditions[0].Status = corev1.ConditionFalse
+		n.Spec.Unschedulable = true
+	}
+	db := write(t, change(0, scalehist.OpAdd, node("n", uid(1), unready)), change(time.Minute, scalehist.OpUpdate, node("n", uid(1))))
+	for d, want := range map[time.Duration]corev1.ConditionStatus{0: corev1.ConditionFalse, time.Minute: corev1.ConditionTrue} {
+		got := snapshotAt(t, db, d).Objects.Nodes
+		if len(got) != 1 || got[0].Status.Conditions[0].Status != want || got[0].Spec.Unschedulable != (want == corev1.ConditionFalse) {
+			t.Errorf("at %s: %+v", d, got)
+		}
+	}
+}
+
+// PodDisruptionBudgets had a table that nothing filled.
+func TestDisruptionBudgetsAreKept(t *testing.T) {
+	budget := func(allowed int32) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b", UID: uid(3)},
+			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromInt32(2))}, Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed}}
+	}
+	db := write(t, change(0, scalehist.OpAdd, budget(1)), change(time.Minute, scalehist.OpUpdate, budget(0)))
+	for d, want := range map[time.Duration]int32{0: 1, time.Minute: 0} {
+		if got := snapshotAt(t, db, d).Objects.PodDisruptionBudgets; len(got) != 1 || got[0].Status.DisruptionsAllowed != want || got[0].Spec.MinAvailable.IntValue() != 2 {
+			t.Errorf("at %s: %+v", d, got)
+		}
+	}
+}
+
+// The pods of a DaemonSet name their node in an affinity of their own; they share one content all the same.
+func TestDaemonSetPodsShareOneContent(t *testing.T) {
+	daemon := func(i int, mutate ...func(*corev1.Pod)) *corev1.Pod {
+		p := pod(fmt.Sprint("ds-", i), uid(i), mutate...)
+		p.OwnerReferences[0].Kind = "DaemonSet"
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+				{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{fmt.Sprint("n", i)}}}}}}}}
+		return p
+	}
+	var entries []history.Entry
+	for i := range 3 {
+		entries = append(entries, change(0, scalehist.OpAdd, daemon(i)), change(time.Second, scalehist.OpUpdate, daemon(i, bound(fmt.Sprint("n", i)))))
+	}
+	elsewhere := daemon(7, bound("another")) // no controller does that; it must come back as it was
+	db := write(t, append(sorted(entries), change(time.Second, scalehist.OpAdd, elsewhere))...)
+	stats, err := db.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]history.KindStats{{Kind: "Pod", Objects: 4, Versions: 7, Contents: 2}}, stats.Kinds); diff != "" {
+		t.Errorf("stats (-want +got):\n%s", diff)
+	}
+	for d, wantNode := range map[time.Duration]string{0: "", time.Second: "n2"} {
+		p := snapshotAt(t, db, d).Objects.Pods[2]
+		if p.Spec.NodeName != wantNode || asJSON(p.Spec.Affinity) != asJSON(daemon(2).Spec.Affinity) {
+			t.Errorf("at %s: node %q, affinity %s", d, p.Spec.NodeName, asJSON(p.Spec.Affinity))
+		}
+	}
+	if p := snapshotAt(t, db, time.Second).Objects.Pods[3]; p.Spec.NodeName != "another" || asJSON(p.Spec.Affinity) != asJSON(elsewhere.Spec.Affinity) {
+		t.Errorf("node %q, affinity %s", p.Spec.NodeName, asJSON(p.Spec.Affinity))
 	}
 }

@@ -1,0 +1,263 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/sources"
+)
+
+var eventRules = []Rule{
+	{Code: "SH501", Title: "scale-up without demand", Severity: Warning, run: noDemand,
+		Doc: "The autoscaler's event names a pod that triggered a scale-up, and the history shows no such pod waiting then: it was not recorded, had a " +
+			"node already, or it was a time in which nobody watched. A replay cannot decide what the real autoscaler decided without what it saw.",
+		Advice: "choose a window without the event, or know that this scale-up will be missing in a replay"},
+	{Code: "SH502", Title: "scale-up of an unknown group", Severity: Warning, run: unknownScaleUp,
+		Doc:    "The autoscaler's event names a node group that was not recorded: a replay cannot choose it.",
+		Advice: "record with a node-group source that calls groups as the autoscaler does, or a mapping file"},
+	{Code: "SH503", Title: "step that no event tells", Severity: Info, run: silentSteps,
+		Doc: "A target size grew and no event of the autoscaler says so. Upstream sends an event on one object once in five minutes, so some are always " +
+			"missing; where none is there at all, somebody else may have scaled.",
+		Advice: "nothing where the autoscaler's other events are there; else find out who scales the group"},
+	{Code: "SH504", Title: "event without its step", Severity: Warning, run: missingSteps,
+		Doc: "The autoscaler says that it grew a group, and the recorded target size does not follow. The target sizes win over events where any was seen " +
+			"to change, so the recorded truth lacks this step.",
+		Advice: "check the node-group source; a verdict about this group means little"},
+	{Code: "SH505", Title: "sizes read from events", Severity: Info, run: sizesFromEvents,
+		Doc:    "No target size was seen to change, and events tell of scale-ups: the recorded truth is read from the events, of which upstream leaves some out.",
+		Advice: "record with a node-group source that follows target sizes"},
+	{Code: "SH506", Title: "events told twice", Severity: Info, run: duplicateEvents,
+		Doc: "Two event objects tell the same, of the same object, at the same time: they were recorded through both event APIs, or a log was put together " +
+			"from parts that overlap. Steps are counted once all the same.",
+		Advice: "nothing for a replay; counts of events in this history are too high"},
+}
+
+var (
+	// triggered is what a cluster-autoscaler writes on a pod: "pod triggered scale-up: [{ng 1->2 (max: 5)}]".
+	triggered = regexp.MustCompile(`\{(\S+) (\d+)->(\d+) \(max: \d+\)\}`)
+	// sized is what it writes on its status ConfigMap, after the fact.
+	sized = regexp.MustCompile(`^Scale-up: group (\S+) size set to (\d+) instead of (\d+) \(max: \d+\)$`)
+)
+
+// loop is how far apart events and sizes of one loop may be: loops are a scan interval apart, 10 s by default.
+const loop = 10 * time.Second
+
+// told is one growth of a group as an event tells it.
+type told struct {
+	event    history.Event
+	group    string
+	from, to int
+}
+
+// growths are the scale-ups that events of the window tell of. Events that only repeat in the window are left out.
+func (in *Input) growths() []told {
+	var out []told
+	for _, e := range in.Events {
+		if e.ObservedAt.Before(in.From) {
+			continue
+		}
+		switch e.Reason {
+		case "TriggeredScaleUp":
+			for _, m := range triggered.FindAllStringSubmatch(e.Message, -1) {
+				out = append(out, told{e, m[1], atoi(m[2]), atoi(m[3])})
+			}
+		case "ScaledUpGroup":
+			if m := sized.FindStringSubmatch(e.Message); m != nil {
+				out = append(out, told{e, m[1], atoi(m[3]), atoi(m[2])})
+			}
+		}
+	}
+	return out
+}
+
+// atoi reads digits that a regular expression has matched; more of them than a size has are no size.
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func regarding(e history.Event) string {
+	return ref{e.Regarding.Kind, e.Regarding.Namespace, e.Regarding.Name}.String()
+}
+
+func component(e history.Event) string {
+	if e.Component == "" {
+		return "an unnamed component"
+	}
+	return e.Component
+}
+
+func noDemand(_ context.Context, in *Input) ([]Finding, error) {
+	byName := map[ref]*life{}
+	for _, l := range in.scene.pods {
+		byName[l.ref()] = l
+	}
+	var out []Finding
+	for _, e := range in.Events {
+		if e.Reason != "TriggeredScaleUp" || e.Regarding.Kind != "Pod" || e.ObservedAt.Before(in.From) || e.At.Before(in.From) {
+			continue
+		}
+		l := in.scene.byUID[e.Regarding.UID]
+		if l == nil && e.Regarding.UID == "" {
+			l = byName[ref{"Pod", e.Regarding.Namespace, e.Regarding.Name}]
+		}
+		why := ""
+		switch gap, blind := in.inGap(e.At); {
+		case blind:
+			why = fmt.Sprintf("nobody watched pods or nodes from %s to %s", stamp(gap.From), stamp(gap.To))
+		case l == nil:
+			why = "the pod was not recorded"
+		case l.seen.After(e.ObservedAt.Add(ahead)):
+			why = fmt.Sprintf("the pod was first seen %s later", l.seen.Sub(e.ObservedAt))
+		case !l.bound.IsZero() && l.bound.Add(ahead).Before(e.At):
+			why = fmt.Sprintf("the pod had node %s since %s", l.pod.Spec.NodeName, stamp(l.bound))
+		case !l.gone.IsZero() && l.gone.Add(ahead).Before(e.At):
+			why = fmt.Sprintf("the pod was gone since %s", stamp(l.gone))
+		default:
+			continue
+		}
+		out = append(out, Finding{At: e.ObservedAt, Object: regarding(e), Message: fmt.Sprintf("%s: %s", e.Message, why)})
+	}
+	return out, nil
+}
+
+func unknownScaleUp(_ context.Context, in *Input) ([]Finding, error) {
+	var out []Finding
+	done := map[string]bool{}
+	for _, g := range in.growths() {
+		if r := (ref{kind: "NodeGroup", name: g.group}); !in.scene.seen[r] && !done[g.group] {
+			done[g.group] = true
+			out = append(out, Finding{At: g.event.ObservedAt, Object: r.String(), Message: fmt.Sprintf("event %s says %d->%d, and the group was not recorded", g.event.Reason, g.from, g.to)})
+		}
+	}
+	return out, nil
+}
+
+// step is a growth of a recorded target size.
+type step struct {
+	at       time.Time
+	group    string
+	from, to int
+}
+
+// steps are the growths of target sizes that are not counted from nodes, and all sizes of each group over time.
+func (in *Input) steps() (steps []step, sizes map[string][]step) {
+	size := map[string]int{}
+	sizes = map[string][]step{}
+	for _, g := range in.scene.groups {
+		name, to := g.object.Name, int(g.object.Spec.TargetSize)
+		if g.object.Annotations[sources.TargetSizeFrom] == sources.FromNodes {
+			continue
+		}
+		from, known := size[name]
+		size[name] = to
+		s := step{g.at, name, from, to}
+		sizes[name] = append(sizes[name], s)
+		if known && to > from {
+			steps = append(steps, s)
+		}
+	}
+	return steps, sizes
+}
+
+func silentSteps(_ context.Context, in *Input) ([]Finding, error) {
+	growths := in.growths()
+	steps, _ := in.steps()
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	if len(growths) == 0 {
+		return []Finding{{At: steps[0].at, Object: "NodeGroup " + steps[0].group,
+			Message: fmt.Sprintf("target sizes grew in %s (this one is the first), and no event of an autoscaler says so", plural(len(steps), "step"))}}, nil
+	}
+	var out []Finding
+	for _, s := range steps {
+		found := false
+		for _, g := range growths {
+			apart := min(g.event.At.Sub(s.at).Abs(), g.event.ObservedAt.Sub(s.at).Abs())
+			found = found || g.group == s.group && g.from < s.to && g.to > s.from && apart <= loop
+		}
+		if !found {
+			out = append(out, Finding{At: s.at, Object: "NodeGroup " + s.group, Message: fmt.Sprintf("target size %d->%d, and no event says so", s.from, s.to)})
+		}
+	}
+	return out, nil
+}
+
+func missingSteps(_ context.Context, in *Input) ([]Finding, error) {
+	steps, sizes := in.steps()
+	if len(steps) == 0 {
+		return nil, nil // SH505
+	}
+	var out []Finding
+	done := map[step]bool{}
+	for _, g := range in.growths() {
+		if len(sizes[g.group]) == 0 || g.event.ObservedAt.Add(loop).After(in.To) {
+			continue // unknown, counted from nodes, or the size may have followed after the window
+		}
+		reached := 0 // the largest size in force around the event
+		for i, s := range sizes[g.group] {
+			over := i+1 < len(sizes[g.group]) && sizes[g.group][i+1].at.Before(g.event.At.Add(-loop))
+			if !over && !s.at.After(g.event.ObservedAt.Add(loop)) {
+				reached = max(reached, s.to)
+			}
+		}
+		key := step{g.event.At, g.group, g.from, g.to} // one event for each pod
+		if reached >= g.to || done[key] {
+			continue
+		}
+		done[key] = true
+		out = append(out, Finding{At: g.event.ObservedAt, Object: "NodeGroup " + g.group,
+			Message: fmt.Sprintf("event %s says %d->%d, the target size was %d at most", g.event.Reason, g.from, g.to, reached)})
+	}
+	return out, nil
+}
+
+func sizesFromEvents(_ context.Context, in *Input) ([]Finding, error) {
+	growths := in.growths()
+	if steps, _ := in.steps(); len(steps) > 0 || len(growths) == 0 {
+		return nil, nil
+	}
+	return []Finding{{At: growths[0].event.ObservedAt, Message: fmt.Sprintf("events tell %s of a group (this one is the first), and no recorded target size grows", plural(len(growths), "growth"))}}, nil
+}
+
+func duplicateEvents(_ context.Context, in *Input) ([]Finding, error) {
+	type key struct {
+		component, reason, message, object string
+		at                                 time.Time
+	}
+	seen := map[key]bool{}
+	at := map[string]int{} // finding of a reason
+	count := map[string]int{}
+	var out []Finding
+	for _, e := range in.Events {
+		k := key{e.Component, e.Reason, e.Message, regarding(e) + "/" + string(e.Regarding.UID), e.At.UTC()}
+		if !seen[k] {
+			seen[k] = true
+			continue
+		}
+		i, ok := at[e.Reason]
+		if !ok {
+			i = len(out)
+			at[e.Reason] = i
+			out = append(out, Finding{At: e.ObservedAt, Object: regarding(e)})
+		}
+		count[e.Reason]++
+		out[i].Message = fmt.Sprintf("%s %s told before, word for word (this one is the first)", plural(count[e.Reason], e.Reason+" event"), wasWere(count[e.Reason]))
+	}
+	return out, nil
+}
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}

@@ -1,0 +1,118 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/scalehist/scalehist/doctor/fsck"
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+var fileRules = []Rule{
+	{Code: "SH001", Title: "file is damaged", Severity: Error, onFile: true, run: damaged,
+		Doc: "SQLite finds the file cut short, or pages, rows, indexes or constraints that are not as it wrote them (`PRAGMA integrity_check`). " +
+			"A replay would stop, or read what never was.",
+		Advice: "copy the file again from where it was recorded, while no recorder writes to it or with `scalehist export`"},
+	{Code: "SH002", Title: "file is no history", Severity: Error, onFile: true, run: foreign,
+		Doc:    "The file is something else (an object log, another database), or a history in which nothing was recorded.",
+		Advice: "give a file written by `scalehist record`; turn an object log into one with `scalehist import`"},
+	{Code: "SH003", Title: "newer format", Severity: Error, onFile: true, run: newer,
+		Doc:    "A newer scalehist wrote the file; this one does not know its schema.",
+		Advice: "use a scalehist as new as the one that recorded"},
+	{Code: "SH004", Title: "older format", Severity: Error, onFile: true, run: older,
+		Doc: "The file has an older schema. Where it can still be read (an info), every reader brings a private copy up to date first, which " +
+			"takes time with a large file.",
+		Advice: "export it with the scalehist that wrote it and import the log with this one: `scalehist export old.db | scalehist import - -o new.db`"},
+	{Code: "SH005", Title: "rows that refer to nothing", Severity: Error, onFile: true, run: dangling,
+		Doc: "A row refers to another that is not there (`PRAGMA foreign_key_check`): a version of an unknown object, a version without its content. " +
+			"The recorder writes both in one transaction, so something else changed the file.",
+		Advice: "copy the file again from where it was recorded; do not trust the part after the first such row"},
+	{Code: "SH006", Title: "overlapping or inverted versions", Severity: Error, onFile: true, run: disordered,
+		Doc: "The versions of an object must follow each other without overlap, each ending after it begins, the last one with the object. " +
+			"Where they do not, the state at an instant has two answers or none.",
+		Advice: "copy the file again from where it was recorded; choose a window (--from, --to) before the first such version"},
+	{Code: "SH007", Title: "history cannot be read", Severity: Error, onFile: true, run: unreadable,
+		Doc:    "The tables are whole, but an object in them cannot be decoded: its kind is unknown to this scalehist, or its JSON is no such object.",
+		Advice: "use a scalehist as new as the one that recorded, or copy the file again"},
+}
+
+func damaged(_ context.Context, in *Input) ([]Finding, error) {
+	var out []Finding
+	var corrupt *history.CorruptError
+	switch {
+	case errors.As(in.OpenErr, &corrupt):
+		out = append(out, Finding{Message: corrupt.Detail})
+	case in.OpenErr != nil && !refused(in.OpenErr):
+		out = append(out, Finding{Message: in.OpenErr.Error()})
+	}
+	return append(out, problems(in, fsck.Damage)...), nil
+}
+
+// refused: the store knows what the file is, and does not read it.
+func refused(err error) bool {
+	var foreign *history.ForeignError
+	var empty *history.EmptyError
+	var newer *history.NewerError
+	var older *history.OlderError
+	return errors.As(err, &foreign) || errors.As(err, &empty) || errors.As(err, &newer) || errors.As(err, &older)
+}
+
+func foreign(_ context.Context, in *Input) ([]Finding, error) {
+	var foreign *history.ForeignError
+	var empty *history.EmptyError
+	switch {
+	case errors.As(in.OpenErr, &foreign):
+		return []Finding{{Message: "it is " + foreign.What}}, nil
+	case errors.As(in.OpenErr, &empty):
+		return []Finding{{Message: "nothing was recorded in it"}}, nil
+	}
+	return nil, nil
+}
+
+func newer(_ context.Context, in *Input) ([]Finding, error) {
+	var newer *history.NewerError
+	if errors.As(in.OpenErr, &newer) {
+		return []Finding{{Message: versions(newer.Have, newer.Know)}}, nil
+	}
+	return nil, nil
+}
+
+func older(_ context.Context, in *Input) ([]Finding, error) {
+	var older *history.OlderError
+	if errors.As(in.OpenErr, &older) {
+		return []Finding{{Message: versions(older.Have, older.Know)}}, nil
+	}
+	if in.OpenErr == nil && in.Schema < history.SchemaVersion() {
+		return []Finding{{Severity: Info, Message: versions(in.Schema, history.SchemaVersion())}}, nil
+	}
+	return nil, nil
+}
+
+func dangling(_ context.Context, in *Input) ([]Finding, error) {
+	return problems(in, fsck.Dangling), nil
+}
+func disordered(_ context.Context, in *Input) ([]Finding, error) {
+	return problems(in, fsck.Order), nil
+}
+
+func unreadable(_ context.Context, in *Input) ([]Finding, error) {
+	if in.LoadErr == nil || len(in.Problems) > 0 { // the reason is told already
+		return nil, nil
+	}
+	return []Finding{{Message: in.LoadErr.Error()}}, nil
+}
+
+func problems(in *Input, class fsck.Class) []Finding {
+	var out []Finding
+	for _, p := range in.Problems {
+		if p.Class == class {
+			out = append(out, Finding{At: p.At, Object: p.Object, Message: p.What})
+		}
+	}
+	return out
+}
+
+func versions(have, know int) string {
+	return fmt.Sprintf("its schema version is %d, this scalehist reads %d", have, know)
+}

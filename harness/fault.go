@@ -1,0 +1,199 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+// FaultKind says what goes wrong.
+type FaultKind string
+
+// The kinds of faults. Those of a node group hit requests for its nodes made within the fault's time; those of nodes hit
+// nodes that stand.
+const (
+	// FaultStockOut: instances asked for answer with a creation error (class OutOfResources) after Delay. With a Count
+	// the creation is partial: the first Count of them fail, the rest come.
+	FaultStockOut FaultKind = "stock-out"
+	// FaultQuota is FaultStockOut that says that a quota is used up.
+	FaultQuota FaultKind = "quota"
+	// FaultRefuse: the increase itself is refused and nothing is made.
+	FaultRefuse FaultKind = "refuse"
+	// FaultProviderDown: every node group refuses to grow.
+	FaultProviderDown FaultKind = "provider-down"
+	// FaultSlow: nodes join Delay later than usual.
+	FaultSlow FaultKind = "slow"
+	// FaultNeverRegister: instances come up, their nodes never join.
+	FaultNeverRegister FaultKind = "never-register"
+	// FaultNotReady: nodes lose their kubelet from From to To: condition Ready is Unknown, the node lifecycle's taints are
+	// on, and pods go as their tolerations say, after five minutes if they have none.
+	FaultNotReady FaultKind = "not-ready"
+	// FaultSpotReclaim: at From the cloud takes nodes away with the pods on them. The target size stays, so the group asks
+	// for replacements at once.
+	FaultSpotReclaim FaultKind = "spot-reclaim"
+)
+
+// FaultKinds lists the kinds, as a user chooses among them.
+var FaultKinds = []FaultKind{
+	FaultStockOut, FaultQuota, FaultRefuse, FaultProviderDown, FaultSlow, FaultNeverRegister, FaultNotReady, FaultSpotReclaim,
+}
+
+// Fault is something that goes wrong in a scenario. ParseFault reads it from a line, ParseFaults from YAML.
+type Fault struct {
+	Kind FaultKind
+	// NodeGroup is the group it hits; empty hits all groups, which the kinds of nodes do not allow.
+	NodeGroup string
+	// Node is the node it hits, for the kinds of nodes, instead of a group.
+	Node string
+	// From and To bound it: [From, To). A zero From is the start, a zero To no end; a spot reclaim has no To.
+	From, To Instant
+	// Count limits how many instances, calls or nodes it hits. Zero: no limit, or one node.
+	Count int
+	// Delay: for slow the extra time, for stock-out and quota the time to the error (zero: the provider's default).
+	Delay time.Duration
+	// Message is what the provider says; empty takes a stated text.
+	Message string
+}
+
+// Instant is a time of the recording, or an offset from the start of the window.
+type Instant struct {
+	At     time.Time
+	Offset time.Duration
+	Set    bool
+}
+
+// Offset is an instant so long after the start of the window.
+func Offset(d time.Duration) Instant { return Instant{Offset: d, Set: true} }
+
+// At is an instant of the recording.
+func At(t time.Time) Instant { return Instant{At: t.UTC(), Set: true} }
+
+func (i Instant) resolve(start time.Time) time.Time {
+	switch {
+	case !i.Set:
+		return time.Time{}
+	case !i.At.IsZero():
+		return i.At
+	}
+	return start.Add(i.Offset)
+}
+
+// String writes an instant as ParseFault reads it.
+func (i Instant) String() string {
+	switch {
+	case !i.Set:
+		return ""
+	case !i.At.IsZero():
+		return i.At.Format(time.RFC3339Nano)
+	}
+	return "+" + i.Offset.String()
+}
+
+func (k FaultKind) ofNodes() bool { return k == FaultNotReady || k == FaultSpotReclaim }
+
+func (k FaultKind) delays() bool { return k == FaultSlow || k == FaultStockOut || k == FaultQuota }
+
+// check refuses what makes no sense; what there is in the cluster is not known yet.
+func (f Fault) check() error {
+	switch {
+	case !slices.Contains(FaultKinds, f.Kind):
+		return fmt.Errorf("unknown kind %q: choose one of %s", f.Kind, kindNames())
+	case f.Kind.ofNodes() && (f.NodeGroup == "") == (f.Node == ""):
+		return fmt.Errorf("%s needs a node group or a node", f.Kind)
+	case !f.Kind.ofNodes() && f.Node != "":
+		return fmt.Errorf("%s hits node groups, not a node", f.Kind)
+	case f.Kind == FaultProviderDown && f.NodeGroup != "":
+		return fmt.Errorf("%s hits all node groups: leave out %s", f.Kind, f.NodeGroup)
+	case f.Kind == FaultSpotReclaim && f.To.Set:
+		return fmt.Errorf("%s happens at one instant: leave out its end", f.Kind)
+	case f.Kind.ofNodes() && !f.From.Set:
+		return fmt.Errorf("%s needs an instant", f.Kind)
+	case f.Count < 0 || f.Delay < 0:
+		return errors.New("count and delay must not be negative")
+	case f.Node != "" && f.Count > 1:
+		return errors.New("count is for node groups: one node is one")
+	case f.Kind == FaultSlow && f.Delay == 0:
+		return fmt.Errorf("%s needs a delay", f.Kind)
+	case !f.Kind.delays() && f.Delay != 0:
+		return fmt.Errorf("%s takes no delay", f.Kind)
+	case f.Kind.ofNodes() && f.Message != "":
+		return fmt.Errorf("%s takes no message", f.Kind)
+	}
+	return nil
+}
+
+func kindNames() string {
+	var names []string
+	for _, k := range FaultKinds {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, ", ")
+}
+
+// resolve makes the fault one of the provider or one of nodes, at instants of the recording.
+func (f Fault) resolve(in *Input) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.NodeGroup != "" {
+		if _, err := in.group(f.NodeGroup); err != nil {
+			return err
+		}
+	}
+	from, to := f.From.resolve(in.Start), f.To.resolve(in.Start)
+	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
+		return fmt.Errorf("from %s is not before to %s", stamp(from), stamp(to))
+	}
+	if f.Kind.ofNodes() {
+		in.NodeFaults = append(in.NodeFaults, NodeFault{Kind: f.Kind, NodeGroup: f.NodeGroup, Node: f.Node, Count: max(1, f.Count), From: from, To: to})
+		return nil
+	}
+	p := cloudprovider.Fault{Group: f.NodeGroup, From: from, To: to, Delay: f.Delay, Count: f.Count, Message: f.Message}
+	switch f.Kind {
+	case FaultQuota:
+		p.Kind = cloudprovider.FaultStockOut
+		if p.Message == "" {
+			p.Message = "quota exceeded"
+		}
+	case FaultProviderDown:
+		p.Kind = cloudprovider.FaultRefuse
+		if p.Message == "" {
+			p.Message = "the cloud provider does not answer"
+		}
+	case FaultStockOut, FaultRefuse, FaultSlow, FaultNeverRegister:
+		p.Kind = cloudprovider.FaultKind(f.Kind)
+	}
+	in.Faults = append(in.Faults, p)
+	return nil
+}
+
+// String writes a fault as ParseFault reads it.
+func (f Fault) String() string {
+	out := string(f.Kind)
+	switch {
+	case f.Node != "":
+		out += ":node/" + f.Node
+	case f.NodeGroup != "":
+		out += ":" + f.NodeGroup
+	}
+	switch {
+	case f.Kind == FaultSpotReclaim:
+		out += "@" + f.From.String()
+	case f.From.Set || f.To.Set:
+		out += "@" + f.From.String() + ".." + f.To.String()
+	}
+	if f.Count > 0 {
+		out += fmt.Sprintf(",count=%d", f.Count)
+	}
+	if f.Delay > 0 {
+		out += ",delay=" + f.Delay.String()
+	}
+	if f.Message != "" {
+		out += ",message=" + f.Message
+	}
+	return out
+}

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalehist/scalehist"
+)
+
+// ExplainPod says what became of a pod ("namespace/name"; without a namespace it is in "default"): when it came, which
+// loops looked at it and what they did about it, when it got a node, why it lost one, and why it is still pending.
+func ExplainPod(r *scalehist.ReplayReport, name string) (*Explanation, error) {
+	if !strings.Contains(name, "/") {
+		name = "default/" + name
+	}
+	if known := PodNames(r); !slices.Contains(known, name) {
+		return nil, unknown(r, "pod", name, known)
+	}
+	e := explaining(r, "pod "+name)
+	for _, p := range r.Start.ScheduledPods {
+		if p.Namespace+"/"+p.Name == name {
+			e.say(r.StartTime, "It stood on node %s at the start.", p.NodeName)
+		}
+	}
+	e.podBatches(name)
+	e.podDecisions(name)
+	for _, p := range r.UnschedulableAtEnd {
+		if p.Namespace+"/"+p.Name == name {
+			e.say(r.EndTime, "At the end it is still pending: %s", p.Message)
+		}
+	}
+	for _, p := range r.End.ScheduledPods {
+		if p.Namespace+"/"+p.Name == name {
+			e.say(r.EndTime, "At the end it runs on node %s.", p.NodeName)
+		}
+	}
+	return e.done(), nil
+}
+
+// podBatches tells when the pod came, got a node, lost it, and went.
+func (e *explainer) podBatches(name string) {
+	var pod scalehist.DeployedPod
+	var waitsSince time.Time
+	for _, b := range e.r.Batches {
+		for _, p := range b.DeployedPods {
+			if p.Namespace+"/"+p.Name != name {
+				continue
+			}
+			pod, waitsSince = p, b.At
+			came := "It was fed in"
+			if !p.CreatedAt.Equal(b.At) {
+				came += fmt.Sprintf("; it was recorded at %s", offset(e.r, p.CreatedAt))
+			}
+			e.say(b.At, "%s.", came)
+		}
+		if slices.Contains(b.Preempted, name) {
+			e.say(b.At, "It was preempted by a pod of higher priority.")
+		}
+		if slices.Contains(b.Returned, name) {
+			e.say(b.At, "It lost its node and was pending anew%s.", e.lostBy(name, b))
+			waitsSince = b.At
+		}
+		if slices.Contains(b.DeletedPods, name) {
+			e.say(b.At, "It was deleted, as recorded.")
+		}
+	}
+	if pod.ScheduledAt != nil {
+		e.say(*pod.ScheduledAt, "%s", e.placed(pod, waitsSince))
+	}
+}
+
+// placed tells where the pod got its last node; the report does not keep those it had before.
+func (e *explainer) placed(p scalehist.DeployedPod, from time.Time) string {
+	text := fmt.Sprintf("It got node %s", p.NodeName)
+	if wait := p.ScheduledAt.Sub(from); wait > 0 {
+		text += fmt.Sprintf(" after %s", wait.Round(time.Millisecond))
+	}
+	for _, n := range e.r.ScaledUpNodes {
+		if n.Name == p.NodeName {
+			text += fmt.Sprintf("; the node was asked for at %s and Ready at %s", offset(e.r, n.RequestedAt), offset(e.r, n.ReadyAt))
+		}
+	}
+	if p.RecordedNodeName != "" && p.RecordedNodeName != p.NodeName {
+		text += fmt.Sprintf("; recorded it ran on %s", p.RecordedNodeName)
+	}
+	return text + "."
+}
+
+// lostBy names the removal of a node that the pod was moved off for.
+func (e *explainer) lostBy(name string, b scalehist.Batch) string {
+	for i := len(e.r.Decisions) - 1; i >= 0; i-- {
+		d := e.r.Decisions[i]
+		if d.At.After(b.At) {
+			continue
+		}
+		for _, n := range d.Deleting {
+			if slices.Contains(n.Pods, name) {
+				return fmt.Sprintf(": node %s was drained, unneeded since %s", n.Node, offset(e.r, n.UnneededSince))
+			}
+		}
+	}
+	if len(b.NodesGone) > 0 {
+		return ": " + some(b.NodesGone, 5) + " went"
+	}
+	return ""
+}
+
+// podDecisions tells of the loops that saw the pod without room. What a loop repeats of the one before is not said again.
+func (e *explainer) podDecisions(name string) {
+	last := ""
+	for _, d := range e.r.Decisions {
+		if !slices.Contains(d.UnschedulablePods, name) {
+			if len(d.UnschedulablePods) > 0 || d.FilteredSchedulable > 0 {
+				last = ""
+			}
+			continue
+		}
+		text := e.podDecision(d, name)
+		if text != last {
+			e.say(d.At, "Loop %d: %s", d.Loop, text)
+		}
+		last = text
+	}
+}
+
+func (e *explainer) podDecision(d scalehist.Decision, name string) string {
+	head := "it found no room"
+	if n := len(d.UnschedulablePods) - 1; n > 0 {
+		head += fmt.Sprintf(", with %s", count(n, "other pod"))
+	}
+	pick, ok := chosen(d)
+	switch {
+	case ok && len(d.ScaleUps) > 0:
+		text := fmt.Sprintf("%s; %s grew (%s", head, grown(d), optionText(pick))
+		if pick.Reason != "" {
+			text += ": " + pick.Reason
+		}
+		text += ")"
+		switch {
+		case slices.Contains(pick.PodNames, name):
+			text += ", which takes it"
+		case len(pick.PodNames) == pick.Pods:
+			text += ", which does not take it"
+		}
+		return sentence(text, others(d, pick.NodeGroup))
+	case len(d.Failed) > 0:
+		var failed []string
+		for _, f := range d.Failed {
+			failed = append(failed, fmt.Sprintf("%s could not grow by %d: %s", f.NodeGroup, f.Delta, f.Reason))
+		}
+		return sentence(head, append(failed, others(d, "")...))
+	case d.Outcome == scalehist.ScaleUpInCooldown:
+		return sentence(head, append([]string{"the autoscaler waited for more pods"}, d.Notes...))
+	case d.Outcome == scalehist.ScaleUpLimitedByMaxNodesTotal:
+		return sentence(head, []string{"the cluster has as many nodes as --max-nodes-total allows"})
+	}
+	for _, ev := range d.Events {
+		if ev.Reason == "NotTriggerScaleUp" && ev.Object == "Pod/"+name {
+			return sentence(head+"; "+ev.Message, others(d, ""))
+		}
+	}
+	return sentence(head+"; no group grew", others(d, ""))
+}

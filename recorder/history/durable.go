@@ -1,0 +1,145 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	sqlite "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Passing says whether an error of a Writer may pass by itself, so that the same call may succeed later: the disk is
+// full or refuses a write, or somebody holds the file. Nothing of the call was written then, and the Writer knows what
+// the file holds. After any other error the Writer is to be closed.
+func Passing(err error) bool {
+	full, others := 0, 0
+	walk(err, func(e *sqlite.Error) {
+		switch code := e.Code(); {
+		case code&0xff == sqlite3.SQLITE_FULL, code == sqlite3.SQLITE_IOERR_WRITE, code == sqlite3.SQLITE_IOERR_FSYNC,
+			code == sqlite3.SQLITE_IOERR_TRUNCATE, code == sqlite3.SQLITE_IOERR_SHMSIZE,
+			code&0xff == sqlite3.SQLITE_BUSY, code&0xff == sqlite3.SQLITE_LOCKED:
+			full++
+		case code == sqlite3.SQLITE_ERROR: // the rollback of what SQLite had rolled back by itself
+		default:
+			others++
+		}
+	})
+	// A second failure is that of reading the file again: what the Writer knows is then not what the file holds.
+	return full == 1 && others == 0
+}
+
+// walk calls f for each error of SQLite in err, errors that were joined included.
+func walk(err error, f func(*sqlite.Error)) {
+	if e, ok := err.(*sqlite.Error); ok { //nolint:errorlint // the tree is walked here
+		f(e)
+		return
+	}
+	switch e := err.(type) { //nolint:errorlint // as above
+	case interface{ Unwrap() error }:
+		walk(e.Unwrap(), f)
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			walk(one, f)
+		}
+	}
+}
+
+// GrowGap is Gap for one that is not over, or that may be told again: a gap of the same kinds with the same beginning, or
+// for the same reason and not over when this one begins, grows to this one's end; the former takes this one's reason too.
+func (w *Writer) GrowGap(ctx context.Context, g Gap) error {
+	from, err := instant(g.From)
+	if err != nil {
+		return fmt.Errorf("history %s: gap: %w", w.path, err)
+	}
+	to, err := instant(g.To)
+	if err != nil {
+		return fmt.Errorf("history %s: gap: %w", w.path, err)
+	}
+	if from > to {
+		return w.Gap(ctx, g) // it has the words for that
+	}
+	for _, grow := range []string{
+		`UPDATE gap SET to_ns = max(to_ns, ?1), why = ?2 WHERE id = (SELECT max(id) FROM gap WHERE kinds = ?3 AND from_ns = ?4)`,
+		`UPDATE gap SET to_ns = max(to_ns, ?1) WHERE id = (SELECT max(id) FROM gap WHERE kinds = ?3 AND why = ?2 AND from_ns <= ?4 AND to_ns >= ?4)`,
+	} {
+		res, err := w.db.ExecContext(ctx, grow, to, g.Why, kindsJSON(g.Kinds), from)
+		if err != nil {
+			return fmt.Errorf("history %s: gap: %w", w.path, err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+	}
+	return w.Gap(ctx, g)
+}
+
+// SetMeta keeps a fact about the file; DB.Meta reads it.
+func (w *Writer) SetMeta(ctx context.Context, key, value string) error {
+	_, err := w.db.ExecContext(ctx, `INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value`, key, value)
+	if err != nil {
+		return fmt.Errorf("history %s: meta %s: %w", w.path, key, err)
+	}
+	return nil
+}
+
+// Missed is an object whose deletion nobody saw: it went somewhere in [From, Seen), and at Seen a list did not show it.
+type Missed struct {
+	Kind, Namespace, Name string
+	UID                   types.UID
+	// From and Why are the gap's.
+	From, Seen time.Time
+	Why        string
+}
+
+// missedQuery: what a list did not show any more is recorded as deleted at the instant that ends the gap before the list,
+// or within a gap that goes on. Nothing else is recorded of a kind in a gap of it, so the deletion bears the gap.
+const missedQuery = `SELECT s.kind, s.namespace, s.prefix || o.name, o.uid, max(g.from_ns), e.at, g.why
+	FROM version e JOIN gap g ON g.from_ns < e.at AND g.to_ns >= e.at JOIN object o ON o.id = e.object_id JOIN scope s ON s.id = o.scope_id
+	WHERE e.ends IS NOT NULL AND e.at BETWEEN ? AND ?
+		AND (g.kinds = '[]' OR EXISTS (SELECT 1 FROM json_each(g.kinds) k WHERE k.value = s.kind))
+	GROUP BY e.seq ORDER BY e.seq`
+
+// Missed are the deletions that a list brought to light in [from, to], in recorded order; zero bounds are open. All
+// other deletions were seen when they happened.
+func (db *DB) Missed(ctx context.Context, from, to time.Time) ([]Missed, error) {
+	var out []Missed
+	err := db.read(ctx, "missed deletions", func(q queryer) error {
+		after, end, err := window(from, to)
+		if err != nil {
+			return err
+		}
+		rows, err := q.QueryContext(ctx, missedQuery, after.at, end)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var m Missed
+			var uid any
+			var f, t int64
+			if err := rows.Scan(&m.Kind, &m.Namespace, &m.Name, &uid, &f, &t, &m.Why); err != nil {
+				return err
+			}
+			m.UID, m.From, m.Seen = uidFrom(uid), fromNS(f), fromNS(t)
+			out = append(out, m)
+		}
+		return rows.Err()
+	})
+	return out, err
+}
+
+// Check lets SQLite examine the whole file; CorruptError says what is wrong. It reads every page.
+func (db *DB) Check(ctx context.Context) error {
+	return db.read(ctx, "check", func(q queryer) error {
+		var verdict string
+		if err := q.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil {
+			return err
+		}
+		if verdict != "ok" {
+			return &CorruptError{Path: db.path, Detail: verdict}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,265 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/scalehist/scalehist"
+)
+
+// customFields are the fields kept of each custom kind, besides its metadata. "a.b" keeps b whole, "a[].b" keeps b of
+// every element. A field called metadata keeps labels and the annotations of keepAnnotation, one called conditions is
+// kept without messages and heartbeats. What is not named stays out: provider specs, user data, secret references.
+var customFields = map[string][]string{
+	// https://github.com/gardener/machine-controller-manager/blob/master/docs/documents/apis.md
+	"MachineDeployment.machine.sapcloud.io": append([]string{
+		"spec.replicas", "spec.minReadySeconds", "spec.paused", "spec.priority", "spec.progressDeadlineSeconds",
+		"spec.selector", "spec.strategy", "status.replicas", "status.updatedReplicas", "status.readyReplicas",
+		"status.availableReplicas", "status.unavailableReplicas", "status.conditions",
+	}, machineTemplate("spec.template.")...),
+	"MachineSet.machine.sapcloud.io": append([]string{
+		"spec.replicas", "spec.minReadySeconds", "spec.selector", "spec.machineClass.kind", "spec.machineClass.name",
+		"status.replicas", "status.fullyLabeledReplicas", "status.readyReplicas", "status.availableReplicas", "status.conditions",
+	}, machineTemplate("spec.template.")...),
+	"Machine.machine.sapcloud.io": append([]string{
+		"spec.providerID", "status.node", "status.conditions", "status.currentStatus.phase", "status.currentStatus.timeoutActive",
+		"status.lastOperation.type", "status.lastOperation.state", "status.lastOperation.errorCode", "status.lastOperation.lastUpdateTime",
+	}, machineTemplate("")...),
+	"MachineClass.machine.sapcloud.io": {"nodeTemplate.capacity", "nodeTemplate.virtualCapacity", "nodeTemplate.instanceType",
+		"nodeTemplate.region", "nodeTemplate.zone", "nodeTemplate.architecture", "provider"},
+	// https://github.com/gardener/gardener/blob/master/docs/extensions/resources/worker.md
+	"Worker.extensions.gardener.cloud": append([]string{
+		"spec.type", "spec.region", "status.machineDeployments[].name", "status.machineDeployments[].minimum",
+		"status.machineDeployments[].maximum", "status.machineDeployments[].priority", "status.conditions",
+	}, each("spec.pools[].", "name", "machineType", "minimum", "maximum", "maxSurge", "maxUnavailable", "zones", "labels", "taints",
+		"architecture", "nodeTemplate.capacity", "nodeTemplate.virtualCapacity", "clusterAutoscaler", "priority", "updateStrategy", "kubernetesVersion",
+		"machineImage.name", "machineImage.version", "volume.type", "volume.size")...),
+	// https://cluster-api.sigs.k8s.io: v1beta1 has strategy, v1beta2 rollout
+	"MachineDeployment.cluster.x-k8s.io": append(append([]string{
+		"spec.clusterName", "spec.replicas", "spec.selector", "spec.paused", "spec.minReadySeconds", "spec.strategy",
+		"spec.rollout.strategy", "spec.template.metadata"},
+		each("spec.template.spec.", "failureDomain", "version", "taints", "infrastructureRef.apiVersion", "infrastructureRef.apiGroup",
+			"infrastructureRef.kind", "infrastructureRef.name")...),
+		each("status.", "replicas", "readyReplicas", "updatedReplicas", "upToDateReplicas", "availableReplicas", "unavailableReplicas",
+			"phase", "conditions")...),
+	// https://karpenter.sh/docs/concepts/nodepools/
+	"NodePool.karpenter.sh": append([]string{"spec.disruption", "spec.limits", "spec.weight", "spec.replicas", "spec.template.metadata",
+		"status.resources", "status.nodes", "status.conditions"}, each("spec.template.spec.", claimFields...)...),
+	"NodeClaim.karpenter.sh": append([]string{"spec.resources", "status.nodeName", "status.providerID", "status.capacity",
+		"status.allocatable", "status.conditions"}, each("spec.", claimFields...)...),
+}
+
+// claimFields are shared by a NodeClaim and the template of a NodePool.
+var claimFields = []string{"taints", "startupTaints", "requirements", "expireAfter", "terminationGracePeriod",
+	"nodeClassRef.group", "nodeClassRef.kind", "nodeClassRef.name"}
+
+// machineTemplate are the fields of Gardener's machine at prefix: the class and the node it becomes.
+func machineTemplate(prefix string) []string {
+	out := []string{}
+	if prefix != "" {
+		out = append(out, prefix+"metadata")
+	}
+	return append(out, each(prefix+"spec.", "class.kind", "class.name", "nodeTemplate.metadata", "nodeTemplate.spec.taints",
+		"nodeTemplate.status.capacity", "drainTimeout", "creationTimeout", "healthTimeout")...)
+}
+
+func each(prefix string, fields ...string) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = prefix + f
+	}
+	return out
+}
+
+// projectCustom keeps the named fields of a custom kind. API version and kind stay in the object.
+func projectCustom(o *unstructured.Unstructured) (scalehist.Object, bool) {
+	fields, ok := customFields[kindOf(o)]
+	if !ok {
+		return nil, false
+	}
+	content := map[string]any{}
+	for _, f := range fields {
+		keepField(o.Object, content, strings.Split(f, "."))
+	}
+	out := &unstructured.Unstructured{Object: content}
+	out.SetGroupVersionKind(o.GroupVersionKind())
+	meta := projectMeta(metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
+		CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
+		Labels: o.GetLabels(), Annotations: o.GetAnnotations(), OwnerReferences: o.GetOwnerReferences()})
+	out.SetNamespace(meta.Namespace)
+	out.SetName(meta.Name)
+	out.SetUID(meta.UID)
+	out.SetCreationTimestamp(meta.CreationTimestamp)
+	out.SetDeletionTimestamp(meta.DeletionTimestamp)
+	out.SetLabels(meta.Labels)
+	out.SetAnnotations(meta.Annotations)
+	out.SetOwnerReferences(meta.OwnerReferences)
+	return out, true
+}
+
+// keepField copies the field at path. What is of another type than the path says is left out.
+func keepField(from, to map[string]any, path []string) {
+	name, list := strings.CutSuffix(path[0], "[]")
+	v, ok := from[name]
+	if !ok || v == nil {
+		return
+	}
+	if len(path) == 1 {
+		if v, ok = keptValue(name, v); ok {
+			to[name] = v
+		}
+		return
+	}
+	if list {
+		elements, ok := v.([]any)
+		if !ok {
+			return
+		}
+		kept, _ := to[name].([]any)
+		for i, e := range elements {
+			if i >= len(kept) {
+				kept = append(kept, map[string]any{})
+			}
+			if m, ok := e.(map[string]any); ok {
+				keepField(m, kept[i].(map[string]any), path[1:])
+			}
+		}
+		to[name] = kept
+		return
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	inner, _ := to[name].(map[string]any)
+	if inner == nil {
+		inner = map[string]any{}
+	}
+	if keepField(m, inner, path[1:]); len(inner) > 0 {
+		to[name] = inner
+	}
+}
+
+func keptValue(name string, v any) (any, bool) {
+	switch name {
+	case "metadata":
+		return keptTemplateMeta(v)
+	case "conditions":
+		list, ok := v.([]any)
+		if !ok {
+			return nil, false
+		}
+		out := []any{}
+		for _, e := range list {
+			m, _ := e.(map[string]any)
+			kept := map[string]any{}
+			for _, f := range []string{"type", "status", "reason", "severity", "lastTransitionTime"} {
+				if v, ok := m[f].(string); ok {
+					kept[f] = v
+				}
+			}
+			out = append(out, kept)
+		}
+		return out, true
+	}
+	return copyJSON(v), true
+}
+
+func keptTemplateMeta(v any) (any, bool) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	out := map[string]any{}
+	for field, keep := range map[string]func(string) bool{"labels": func(k string) bool { return !droppedLabels[k] }, "annotations": keepAnnotation} {
+		kept := map[string]any{}
+		values, _ := m[field].(map[string]any)
+		for k, v := range values {
+			if keep(k) {
+				kept[k] = copyJSON(v)
+			}
+		}
+		if len(kept) > 0 {
+			out[field] = kept
+		}
+	}
+	return out, len(out) > 0
+}
+
+// copyJSON copies a JSON value. Integers of other widths than JSON's, which only a caller's own map has, become int64.
+func copyJSON(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = copyJSON(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = copyJSON(e)
+		}
+		return out
+	case int:
+		return int64(v)
+	case int32:
+		return int64(v)
+	}
+	return v
+}
+
+// isBareCustom: nothing is left but the kind.
+func isBareCustom(o *unstructured.Unstructured) bool {
+	for k, v := range o.Object {
+		if m, ok := v.(map[string]any); k != "apiVersion" && k != "kind" && (!ok || len(m) > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// takeCustomState moves the status and the replicas out of a projected object.
+func takeCustomState(o *unstructured.Unstructured, s *state) error {
+	if spec, ok := o.Object["spec"].(map[string]any); ok {
+		if n, ok := spec["replicas"].(int64); ok && n >= math.MinInt32 && n <= math.MaxInt32 {
+			replicas := int32(n)
+			s.Replicas = &replicas
+			if delete(spec, "replicas"); len(spec) == 0 {
+				delete(o.Object, "spec")
+			}
+		}
+	}
+	if status, ok := o.Object["status"]; ok {
+		b, err := json.Marshal(status)
+		if err != nil {
+			return fmt.Errorf("status: %w", err)
+		}
+		s.Status = b
+		delete(o.Object, "status")
+	}
+	return nil
+}
+
+// putCustomState is the inverse of takeCustomState. o is the caller's own.
+func putCustomState(o *unstructured.Unstructured, s *state) error {
+	if s.Replicas != nil {
+		if err := unstructured.SetNestedField(o.Object, int64(*s.Replicas), "spec", "replicas"); err != nil {
+			return fmt.Errorf("spec.replicas: %w", err)
+		}
+	}
+	if len(s.Status) > 0 {
+		var status any
+		if err := k8sjson.Unmarshal(s.Status, &status); err != nil {
+			return fmt.Errorf("status: %w", err)
+		}
+		o.Object["status"] = status
+	}
+	return nil
+}

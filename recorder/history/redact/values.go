@@ -1,0 +1,301 @@
+package redact
+
+import (
+	"net/netip"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
+)
+
+// classOf is the class of an object's name: its kind in small letters.
+func classOf(kind string) string {
+	switch kind {
+	case "":
+		return "name"
+	case "NodeGroup":
+		return "node group"
+	}
+	return strings.ToLower(kind)
+}
+
+func (r *rewriter) namespace(s string) string { return r.name("namespace", s) }
+
+// labelKey rewrites the key of a label, a taint or an annotation. Those of Kubernetes and of providers stay.
+func (r *rewriter) labelKey(k string) string {
+	if k == "" || r.keepLabels[k] || openKeys[k] {
+		return k
+	}
+	domain, name, ok := strings.Cut(k, "/")
+	switch {
+	case !ok && bareKeys[k]:
+		return k
+	case !ok:
+		return r.name("label key", k)
+	case openDomains[domain] && !strings.Contains(name, "/"):
+		return k
+	case openDomains[domain]:
+		return domain + "/" + r.name("label key", name)
+	case halfOpenDomains[domain] && openRoles[name]:
+		return k
+	case halfOpenDomains[domain]:
+		return domain + "/" + r.name("label key", name)
+	}
+	return r.name("domain", domain) + "/" + r.name("label key", name)
+}
+
+// labelValue rewrites the value that a label or a taint of the key (the original one) has.
+func (r *rewriter) labelValue(key, v string) string {
+	switch {
+	case v == "", plainValues[v], openValues[key], r.keepLabels[key]:
+		return v
+	case r.numeric[key] && isInteger(v):
+		return v
+	case key == corev1.LabelMetadataName:
+		return r.namespace(v)
+	}
+	return r.name("label value", v)
+}
+
+func (r *rewriter) labelValues(key string, values []string) {
+	for i := range values {
+		values[i] = r.labelValue(key, values[i])
+	}
+}
+
+func isInteger(s string) bool { return isNumber(strings.TrimPrefix(s, "-")) }
+
+func (r *rewriter) labels(m map[string]string) map[string]string {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		out[r.labelKey(k)] = r.labelValue(k, v)
+	}
+	return out
+}
+
+// amount is a number, a duration or a quantity: annotations that hold options.
+var amount = regexp.MustCompile(`^-?\d+(\.\d+)?([a-zA-Zµ%]{1,2}|([hms]\d*)*)$`)
+
+func (r *rewriter) annotations(m map[string]string) map[string]string {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		out[r.labelKey(k)] = r.annotation(k, v)
+	}
+	return out
+}
+
+// keptForm is how an annotation says how long a pod runs, and when it was there: the history's own.
+func (r *rewriter) annotation(key, v string) string {
+	domain, name, _ := strings.Cut(key, "/")
+	switch {
+	case v == "", plainValues[v], r.keepLabels[key], amount.MatchString(v):
+		return v
+	case domain == "capacity.cluster-autoscaler.kubernetes.io" && (name == "labels" || name == "taints"):
+		return r.pairs(v)
+	case strings.HasSuffix(key, "storage-provisioner"), strings.HasSuffix(key, "/provisioned-by"), strings.HasSuffix(key, "/migrated-to"):
+		return r.open("driver", v, openDrivers)
+	case strings.HasSuffix(key, "/migrated-plugins"):
+		list := strings.Split(v, ",")
+		for i := range list {
+			list[i] = r.open("driver", list[i], openDrivers)
+		}
+		return strings.Join(list, ",")
+	case domain == "scheduler.alpha.kubernetes.io" && name == "node-selector":
+		return r.pairs(v)
+	case len(v) <= 253 && nameLike.MatchString(v):
+		return r.name("annotation", v)
+	}
+	return r.text(v)
+}
+
+// nameLike are values made of names: "shoot--a--b/pool-1", "vol-1,vol-2".
+var nameLike = regexp.MustCompile(`^[A-Za-z0-9._/,-]+$`)
+
+// pairs rewrites "key=value,key=value:Effect".
+func (r *rewriter) pairs(s string) string {
+	list := strings.Split(s, ",")
+	for i, p := range list {
+		space := p[:len(p)-len(strings.TrimLeft(p, " "))]
+		k, v, ok := strings.Cut(strings.TrimLeft(p, " "), "=")
+		v, effect, colon := strings.Cut(v, ":")
+		list[i] = space + r.labelKey(k)
+		if ok {
+			list[i] += "=" + r.labelValue(k, v)
+		}
+		if colon {
+			list[i] += ":" + effect
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// resource rewrites the name of a resource, of a node or in a quota.
+func (r *rewriter) resource(s string) string {
+	for _, prefix := range []string{"requests.", "limits."} {
+		if rest, ok := strings.CutPrefix(s, prefix); ok {
+			return prefix + r.resource(rest)
+		}
+	}
+	domain, _, qualified := strings.Cut(s, "/")
+	switch {
+	case s == "", openResources[s], strings.HasPrefix(s, corev1.ResourceHugePagesPrefix), strings.HasPrefix(s, corev1.ResourceAttachableVolumesPrefix):
+		return s
+	case qualified && openDomains[domain]:
+		return s
+	}
+	if class, rest, ok := strings.Cut(s, ".storageclass.storage.k8s.io/"); ok {
+		return r.name("storageclass", class) + ".storageclass.storage.k8s.io/" + rest
+	}
+	if count, ok := strings.CutPrefix(s, "count/"); ok {
+		return "count/" + r.name("resource", count)
+	}
+	return r.name("resource", s)
+}
+
+func (r *rewriter) resources(l corev1.ResourceList) corev1.ResourceList {
+	out := make(corev1.ResourceList, len(l))
+	for k, v := range l {
+		out[corev1.ResourceName(r.resource(string(k)))] = v
+	}
+	return out
+}
+
+var scheme = regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://(.*)$`)
+
+// providerID keeps the provider: "aws:///zone/machine".
+func (r *rewriter) providerID(s string) string {
+	m := scheme.FindStringSubmatch(s)
+	if m == nil {
+		return r.name("provider id", s)
+	}
+	return r.open("provider", m[1], openSchemes) + "://" + r.name("provider id", m[2])
+}
+
+var version = regexp.MustCompile(`^v?\d+\.\d+(\.\d+)?([-+.][a-z0-9.]+)?$`)
+
+// image keeps that it is the cluster-autoscaler's, and of which version: settings are read from it.
+func (r *rewriter) image(s string) string {
+	path, digest, digested := strings.Cut(s, "@")
+	tag, tagged := "", false
+	if i := strings.LastIndexByte(path, ':'); i > strings.LastIndexByte(path, '/') {
+		path, tag, tagged = path[:i], path[i+1:], true
+	}
+	host, rest, hasHost := strings.Cut(path, "/")
+	name, port, hasPort := strings.Cut(host, ":")
+	out := r.name("image", name)
+	if hasPort {
+		out += ":" + r.name("image", port)
+	}
+	if hasHost {
+		out += "/" + r.name("image", rest)
+	}
+	if tagged {
+		if autoscalerImage(path) && version.MatchString(tag) {
+			out += ":" + tag
+		} else {
+			out += ":" + r.name("image", tag)
+		}
+	}
+	if digested && !r.collecting {
+		out += "@sha256:" + hexOf(r.options.Salt, "digest", digest, 64)
+	}
+	if !r.collecting {
+		r.mapping.note("image", s, out)
+	}
+	return out
+}
+
+func autoscalerImage(path string) bool {
+	return strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], "cluster-autoscaler")
+}
+
+// hostIP keeps the addresses that every host has; others become one of a block that is never used (240.0.0.0/4).
+func (r *rewriter) hostIP(s string) string {
+	ip, err := netip.ParseAddr(s)
+	switch {
+	case s == "" || r.collecting:
+		return s
+	case err == nil && (ip.IsUnspecified() || ip.IsLoopback()):
+		return s
+	}
+	h := mac(r.options.Salt, "ip", s)
+	now := netip.AddrFrom4([4]byte{240 | h[0]&7, h[1], h[2], h[3]}).String()
+	r.mapping.note("address", s, now)
+	return now
+}
+
+func (r *rewriter) apiVersion(s string) string {
+	gv, err := schema.ParseGroupVersion(s)
+	switch {
+	case err != nil:
+		return r.name("api version", s)
+	case gv.Group == "" || openGroups[gv.Group]:
+		return s
+	}
+	return r.name("api group", gv.Group) + "/" + gv.Version
+}
+
+// component is who wrote an event; an instance of it is "<component>-<host>".
+func (r *rewriter) component(s string) string {
+	if openComponents[s] {
+		return s
+	}
+	best := ""
+	for c := range openComponents {
+		if strings.HasPrefix(s, c+"-") && len(c) > len(best) {
+			best = c
+		}
+	}
+	if best != "" {
+		return best + "-" + r.name("component", s[len(best)+1:])
+	}
+	return r.name("component", s)
+}
+
+var inContainer = regexp.MustCompile(`^spec\.(containers|initContainers|ephemeralContainers)\{(.*)\}$`)
+
+func (r *rewriter) fieldPath(s string) string {
+	if m := inContainer.FindStringSubmatch(s); m != nil {
+		return "spec." + m[1] + "{" + r.name("container", m[2]) + "}"
+	}
+	return r.text(s)
+}
+
+// openSeries begin the names of metrics that Kubernetes and its neighbours export.
+var openSeries = []string{"kube_", "node_", "container_", "cluster_autoscaler_", "scheduler_", "karpenter_", "machine_", "kubelet_", "apiserver_", "mcm_"}
+
+// openSeriesLabels are the labels whose names tell nothing.
+var openSeriesLabels = words(`node pod namespace container node_group nodegroup nodepool instance job resource reason phase condition status
+	direction function unit cpu mode device le quantile zone state type result name`)
+
+func (r *rewriter) sample(s *objectlog.Sample) {
+	known := false
+	for _, p := range openSeries {
+		known = known || strings.HasPrefix(s.Name, p)
+	}
+	if !known {
+		s.Name = r.name("series", s.Name)
+	}
+	out := make(map[string]string, len(s.Spec.Labels))
+	for k, v := range s.Spec.Labels {
+		key := r.open("series label", k, openSeriesLabels)
+		switch {
+		case plainValues[v], amount.MatchString(v), openReasons[v], openResources[v]:
+			out[key] = v
+		default:
+			out[key] = r.name("series value", v)
+		}
+	}
+	if s.Spec.Labels != nil {
+		s.Spec.Labels = out
+	}
+}

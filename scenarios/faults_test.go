@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/scalehist/scalehist/harness"
+	. "github.com/scalehist/scalehist/harness/expect"
+)
+
+// Fault is a fault as the command line takes it.
+func Fault(text string) harness.Option {
+	GinkgoHelper()
+	f, err := harness.ParseFault(text)
+	Expect(err).NotTo(HaveOccurred())
+	return harness.WithFault(f)
+}
+
+// quickBackoff lets a group that failed try again within a fixture's few minutes.
+var quickBackoff = harness.WithFlags("--initial-node-group-backoff-duration=30s")
+
+var _ = Describe("A fault put into a recording", func() {
+	It("stock-out of a single machine: the rest of the request comes, and the one is asked for again", func(ctx SpecContext) {
+		report := ReplayFor(ctx, 4*time.Minute, Recording("from-zero"), ClusterAutoscaler(), quickBackoff, Fault("stock-out:batch@..+30s,count=1"))
+
+		Expect(report).To(HaveScaledUp(ScaleUps{"batch": 4}))
+		Expect(report).To(HaveScaledDown(ScaleDowns{"batch": 1}))
+		Expect(report).To(LeaveUnschedulable())
+	}, SpecTimeout(2*time.Minute))
+
+	It("quota: the group is backed off and its pods wait", func(ctx SpecContext) {
+		report := Replay(ctx, Recording("max-size-reached"), ClusterAutoscaler(), Fault("quota:std"))
+
+		Expect(report).To(HaveScaledUp(ScaleUps{"std": 2}))
+		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 2}))
+		Expect(report.UnschedulableAtEnd).To(HaveLen(12))
+		Expect(report.Decisions[len(report.Decisions)-1].Backoff).To(HaveLen(1))
+	}, SpecTimeout(2*time.Minute))
+
+	It("a provider that is down: nothing grows until it answers again", func(ctx SpecContext) {
+		report := ReplayFor(ctx, 4*time.Minute, Recording("max-size-reached"), ClusterAutoscaler(), quickBackoff, Fault("provider-down@..+1m"))
+
+		Expect(report).To(HaveScaledUp(ScaleUps{"std": 2}))
+		Expect(report.Steps).To(HaveLen(1))
+		Expect(report.Steps[0].At).To(BeTemporally(">=", report.StartTime.Add(time.Minute)))
+	}, SpecTimeout(2*time.Minute))
+
+	It("slow nodes: pods wait longer, and no node too many is asked for", func(ctx SpecContext) {
+		report := ReplayFor(ctx, 5*time.Minute, Recording("from-zero"), ClusterAutoscaler(), Fault("slow:batch,delay=1m"))
+
+		Expect(report).To(HaveScaledUp(ScaleUps{"batch": 3}))
+		Expect(report).To(LeaveUnschedulable())
+		Expect(report.Pending.Max).To(BeNumerically("==", 90))
+	}, SpecTimeout(2*time.Minute))
+
+	It("nodes that never register: given up after the provision time, and asked for again", func(ctx SpecContext) {
+		report := ReplayFor(ctx, 5*time.Minute, Recording("from-zero"), ClusterAutoscaler(), quickBackoff,
+			harness.WithFlags("--max-node-provision-time=1m"), Fault("never-register:batch@..+30s,count=1"))
+
+		Expect(report).To(HaveScaledUp(ScaleUps{"batch": 4}))
+		Expect(report).To(HaveScaledDown(ScaleDowns{"batch": 1}))
+		Expect(report).To(LeaveUnschedulable())
+	}, SpecTimeout(2*time.Minute))
+
+	// Upstream counts nodes on their way only while a request of its own is open: it does not see the replacement coming.
+	It("a spot reclaim: the pods come back pending, the group replaces the node, and the autoscaler asks for one more", func(ctx SpecContext) {
+		report := ReplayFor(ctx, 4*time.Minute, Recording("from-zero"), ClusterAutoscaler(), Fault("spot-reclaim:batch@+90s"))
+
+		Expect(report).To(HaveScaledUp(ScaleUps{"batch": 4}))
+		Expect(report).To(LeaveUnschedulable())
+		Expect(report.Pending.Max).To(BeNumerically("==", 60), "those on the node waited for both")
+	}, SpecTimeout(2*time.Minute))
+
+	It("a node that is not ready for good: its pods move to a new one after five minutes", func(ctx SpecContext) {
+		report := ReplayFor(ctx, 10*time.Minute, Recording("from-zero"), ClusterAutoscaler(), Fault("not-ready:batch@+90s.."))
+
+		Expect(report).To(HaveScaledUp(ScaleUps{"batch": 4}))
+		Expect(report).To(LeaveUnschedulable())
+	}, SpecTimeout(2*time.Minute))
+})

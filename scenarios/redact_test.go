@@ -1,0 +1,115 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/redact"
+	"github.com/scalehist/scalehist/virtualca"
+)
+
+// comparable is a report as JSON values, without what names the input: the scenario (the file's name) and the hashes of
+// what went in.
+func comparable(r *scalehist.ReplayReport) any {
+	GinkgoHelper()
+	c := *r
+	c.Scenario, c.Inputs = "", nil
+	b, err := report.Canonical(&c)
+	Expect(err).NotTo(HaveOccurred())
+	var out any
+	Expect(json.Unmarshal(b, &out)).To(Succeed())
+	return out
+}
+
+// restored puts the original names back into every key and text of a report.
+func restored(m *redact.Mapping, v any) any {
+	switch v := v.(type) {
+	case string:
+		return m.Restore(v)
+	case []any:
+		for i := range v {
+			v[i] = restored(m, v[i])
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[m.Restore(k)] = restored(m, e)
+		}
+		return out
+	}
+	return v
+}
+
+// nameless is the cluster autoscaler that shuffles by places in lists instead of names.
+func nameless(env harness.Env) (scalehist.Autoscaler, error) {
+	settings, _, err := virtualca.ParseSettings(env.Settings)
+	if err != nil {
+		return nil, err
+	}
+	settings.NamelessTies = true
+	return virtualca.New(env.Cluster, env.Provider, settings)
+}
+
+// Ties between equals are broken by hashes of names, which are others in a redacted history. So both are replayed with
+// ties broken by creation: all else about a replay may depend on how names sort, and on nothing more of them.
+var _ = Describe("A redacted history", Ordered, func() {
+	var planes *kvcl.Pool
+	BeforeAll(func() {
+		planes = kvcl.NewPool(kvcl.Options{NamelessTies: true}, 2)
+		DeferCleanup(func() error { return planes.Close() })
+	})
+	options := func() []harness.Option {
+		return []harness.Option{harness.WithAutoscaler(nameless),
+			harness.WithControlPlane("envtest", func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error) {
+				return planes.Get(ctx, now, scoring)
+			})}
+	}
+	replaysAlike := func(ctx SpecContext, src string) {
+		path := filepath.Join(GinkgoT().TempDir(), "redacted.db")
+		result, err := redact.File(ctx, src, path, redact.Options{Salt: []byte("a salt for tests, not secret")})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.Warnings).To(BeEmpty())
+
+		original, err := replay(ctx, 0, History("original", src), options()...)
+		Expect(err).NotTo(HaveOccurred())
+		ofRedacted, err := replay(ctx, 0, History("redacted", path), options()...)
+		Expect(err).NotTo(HaveOccurred())
+
+		Expect(ofRedacted.NodeGroups[0].Name).NotTo(Equal(original.NodeGroups[0].Name), "nothing was renamed")
+		Expect(cmp.Diff(comparable(original), restored(result.Mapping, comparable(ofRedacted)))).To(BeEmpty())
+	}
+	for _, name := range recordings() {
+		It("replays like the original up to renaming: "+name, func(ctx SpecContext) {
+			replaysAlike(ctx, recording(name))
+		}, SpecTimeout(2*time.Minute))
+	}
+	DescribeTable("of a real autoscaler replays like the original up to renaming", func(ctx SpecContext, file string) {
+		log, err := os.Open(filepath.Join(sharedRecordings, file))
+		if os.IsNotExist(err) {
+			Skip(file + " is not there: the recording is not part of the project")
+		}
+		Expect(err).NotTo(HaveOccurred())
+		defer func() { Expect(log.Close()).To(Succeed()) }()
+		db := filepath.Join(GinkgoT().TempDir(), "original.db")
+		_, err = history.Import(ctx, log, db, history.ImportOptions{Name: file})
+		Expect(err).NotTo(HaveOccurred())
+		replaysAlike(ctx, db)
+	},
+		Entry("a burst on AWS", "aws-burst.jsonl", SpecTimeout(2*time.Minute)),
+		Entry("three balanced zones", "ca-balance-zones.jsonl.gz", SpecTimeout(2*time.Minute)),
+		Entry("a stock-out", "ca-stockout-fallback.jsonl", SpecTimeout(2*time.Minute)),
+	)
+})

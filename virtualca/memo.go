@@ -1,0 +1,104 @@
+package virtualca
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/scalehist/scalehist"
+)
+
+// planMemo is a plan with all it rests on. Most loops of a day see what the one before saw: then the plan is the same,
+// and nothing is simulated. Time enters a plan only by what a memo excludes: pods that terminate, nodes that are being
+// deleted, kube-system pods that come of age (until), and memories of unremovable nodes that end (unremovable).
+type planMemo struct {
+	planKey
+	until       time.Time
+	found       []*removal
+	stay        map[string]string
+	utilization map[string]float64
+}
+
+// planKey is what a plan rests on. Objects are shared and never changed in place, so equal pointers are equal objects.
+type planKey struct {
+	// base counts the contents of the checker's snapshot: nodes, bound pods, storage.
+	base        int
+	groups      []scalehist.NodeGroup
+	candidates  []*corev1.Node
+	unremovable map[string]memory
+	limit       int
+	pdbs        []*policyv1.PodDisruptionBudget
+	rss         []*appsv1.ReplicaSet
+	sss         []*appsv1.StatefulSet
+	dss         []*appsv1.DaemonSet
+	jobs        []*batchv1.Job
+	rcs         []*corev1.ReplicationController
+}
+
+func (k *planKey) equal(o *planKey) bool {
+	return k.base == o.base && k.limit == o.limit && slices.Equal(k.groups, o.groups) && slices.Equal(k.candidates, o.candidates) &&
+		maps.Equal(k.unremovable, o.unremovable) && slices.Equal(k.pdbs, o.pdbs) && slices.Equal(k.rss, o.rss) && slices.Equal(k.sss, o.sss) &&
+		slices.Equal(k.dss, o.dss) && slices.Equal(k.jobs, o.jobs) && slices.Equal(k.rcs, o.rcs)
+}
+
+// planKey is the key of this loop's plan; false when it is not to be remembered: pods were placed in the snapshot, or
+// something in it changes by time alone.
+func (l *loop) planKey(candidates []*corev1.Node, limit int) (planKey, bool) {
+	o := l.objects
+	k := planKey{base: l.a.checker.Base(), groups: l.groups, candidates: candidates, unremovable: l.a.down.unremovable, limit: limit,
+		pdbs: o.PodDisruptionBudgets, rss: o.ReplicaSets, sss: o.StatefulSets, dss: o.DaemonSets, jobs: o.Jobs, rcs: o.ReplicationControllers}
+	return k, !l.a.checker.Snapshot().Changed() && l.a.down.deletions.count() == 0
+}
+
+// recall takes over the remembered plan, if it is the one of this loop.
+func (l *loop) recall(k *planKey) bool {
+	m := l.a.down.memo
+	if m == nil || !l.now.Before(m.until) || !k.equal(&m.planKey) {
+		return false
+	}
+	maps.Copy(l.stay, m.stay)
+	l.a.down.utilization = m.utilization
+	l.a.down.update(m.found, l.now)
+	return true
+}
+
+// remember keeps a plan with a key taken before it was made. Slices and maps of the key that change in place are copied.
+func (l *loop) remember(k planKey, found []*removal) {
+	until, ok := l.steadyUntil()
+	if !ok {
+		l.a.down.memo = nil
+		return
+	}
+	k.groups, k.pdbs = slices.Clone(k.groups), slices.Clone(k.pdbs)
+	k.rss, k.sss, k.dss = slices.Clone(k.rss), slices.Clone(k.sss), slices.Clone(k.dss)
+	k.jobs, k.rcs = slices.Clone(k.jobs), slices.Clone(k.rcs)
+	l.a.down.memo = &planMemo{planKey: k, until: until, found: found, stay: maps.Clone(l.stay), utilization: l.a.down.utilization}
+}
+
+// steadyUntil is when the verdict on some bound pod changes by age; false when time matters at any instant.
+func (l *loop) steadyUntil() (time.Time, bool) {
+	until := l.now.Add(24 * time.Hour)
+	for _, n := range l.nodes {
+		if hasTaint(n, toBeDeletedTaint) {
+			return until, false
+		}
+		for _, p := range l.bound[n.Name] {
+			if p.DeletionTimestamp != nil || len(p.Spec.ResourceClaims) > 0 {
+				return until, false
+			}
+			if p.Namespace != metav1.NamespaceSystem {
+				continue
+			}
+			if at := p.CreationTimestamp.Add(l.a.settings.Down.Rules.SystemPodTimeout); !at.Before(l.now) && at.Before(until) {
+				until = at
+			}
+		}
+	}
+	return until, true
+}
