@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/scalehist/scalehist/doctor/fsck"
+	"github.com/scalehist/scalehist/recorder/history/fsck"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 

@@ -25,7 +25,7 @@ func fatPod(i int) *corev1.Pod {
 	filler := strings.Repeat(strconv.Itoa(i%10), 1000)
 	for j := range 10 {
 		p.Spec.Containers[0].Env = append(p.Spec.Containers[0].Env, corev1.EnvVar{Name: fmt.Sprint("E", j), Value: filler})
-		p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte(filler)}})
+		p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{Manager: "m", FieldsV1: metav1.NewFieldsV1(filler)})
 	}
 	p.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: filler + filler}
 	return p

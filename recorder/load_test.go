@@ -224,8 +224,10 @@ func (l loadBy) run(b *testing.B, d time.Duration) {
 		g.Go(func() error {
 			for round := 0; ; round++ {
 				for i := k; i < loadPods; i += loadClients {
-					if loading.Err() != nil {
+					select {
+					case <-loading.Done():
 						return nil
+					default:
 					}
 					if l.perSecond > 0 { // in step: all that is due by now
 						for ahead := made.Load() - int64(time.Since(began).Seconds()*l.perSecond); ahead > 0 && loading.Err() == nil; ahead = made.Load() - int64(time.Since(began).Seconds()*l.perSecond) {

@@ -37,6 +37,9 @@ type Options struct {
 	// 1000 and 250 ms.
 	BatchSize     int
 	BatchInterval time.Duration
+	// Retain is how much of the history to keep: what ended longer ago is forgotten while recording, at the start and then
+	// every 30th of Retain, but no more often than hourly and no less often than daily; 0: everything is kept.
+	Retain time.Duration
 	// Wait keeps trying when the API server cannot be reached at the start, or does not take the credentials; else that
 	// is an error of Run.
 	Wait bool
@@ -99,6 +102,9 @@ func (o Options) withDefaults(host string) (Options, error) {
 	}
 	if o.Times != nil && (o.Usage > 0 || o.Prometheus != nil) {
 		return o, errors.New("recorder: usage and Prometheus live in wall-clock time: leave them out with Times")
+	}
+	if o.Retain != 0 && o.Retain < leastRetain {
+		return o, fmt.Errorf("recorder: retain %s: want %s or more", o.Retain, leastRetain)
 	}
 	for _, k := range o.Kinds {
 		if !slices.Contains(Kinds(), k) {

@@ -35,8 +35,10 @@ type writer struct {
 	order   []string // of each entry in batch: see item.order
 	alive   time.Time
 	jumped  time.Time // when the clock jumped last
-	groups  *nodeGroups
-	err     error
+	// retained is when the last round of forgetting began.
+	retained time.Time
+	groups   *nodeGroups
+	err      error
 }
 
 func newWriter(r *Recorder, store *history.Writer, kinds []string, stop func()) *writer {
@@ -65,6 +67,7 @@ func (w *writer) run(ctx context.Context) error {
 			w.try(w.inPlace)
 			w.try(func() error { return w.tellClock(ctx) })
 			w.try(func() error { return w.sign(ctx) })
+			w.try(func() error { return w.retain(ctx) })
 		}
 		// With Options.Times only a flush commits: virtual time may stand still for ever.
 		if due == nil && !w.begun.IsZero() && w.r.translate == nil {

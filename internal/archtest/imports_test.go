@@ -112,8 +112,8 @@ var owned = []struct {
 	why     string
 }{
 	{"github.com/onsi/...", []string{"harness/expect", "scenarios/..."}, "assertions live in harness/expect, so that others can build on the rest"},
-	{"modernc.org/sqlite", []string{"recorder/history", "doctor/fsck"}, "one package knows SQL; the check of a damaged file looks behind its back"},
-	{"database/sql", []string{"recorder/history", "doctor/fsck"}, "one package knows SQL; the check of a damaged file looks behind its back"},
+	{"modernc.org/sqlite", []string{"recorder/history", "recorder/history/fsck"}, "the store knows SQL, and the check of a damaged file, which looks behind its back"},
+	{"database/sql", []string{"recorder/history", "recorder/history/fsck"}, "the store knows SQL, and the check of a damaged file, which looks behind its back"},
 	{"github.com/spf13/cobra", []string{"cmd/..."}, "flags and wiring live in cmd"},
 }
 

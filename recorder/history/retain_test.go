@@ -80,11 +80,7 @@ func TestWriterRetains(t *testing.T) {
 		if len(l.entries) == 0 {
 			return
 		}
-		dir, err := os.MkdirTemp(t.TempDir(), "life")
-		if err != nil {
-			r.Fatal(err)
-		}
-		path := filepath.Join(dir, "h.db")
+		path := filepath.Join(t.TempDir(), "h.db")
 		w, err := history.Create(t.Context(), path, history.Options{})
 		if err != nil {
 			r.Fatal(err)

@@ -18,7 +18,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/scalehist/scalehist/recorder"
-	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/sources"
 	"github.com/scalehist/scalehist/recorder/usage"
 )
@@ -83,31 +82,7 @@ func (c *Cluster) options(path, source string, wall clock.Clock) (recorder.Optio
 		return recorder.Options{}, err
 	}
 	return recorder.Options{Path: path, Cluster: c.Name, Source: source, Clock: wall, NodeGroups: groups, Kinds: c.Kinds,
-		CANamespace: c.CANamespace, Reload: c.restConfig, ControlPlane: plane, Usage: time.Duration(c.Usage), Prometheus: c.prometheus()}, nil
-}
-
-// forget applies the retention to the history, before an attempt goes on in it.
-func (c *Cluster) forget(ctx context.Context, path string, now time.Time) error {
-	if c.Retain == 0 {
-		return nil
-	}
-	db, err := history.Open(ctx, path)
-	if err != nil {
-		return nil //nolint:nilerr // what is wrong with a history the recorder says, which may write to more than can be read
-	}
-	from, to := db.Span()
-	if err := db.Close(); err != nil {
-		return err
-	}
-	cut := now.Add(-time.Duration(c.Retain))
-	if cut.After(to) {
-		cut = to
-	}
-	if !cut.After(from) {
-		return nil
-	}
-	_, _, err = history.Retain(ctx, path, cut)
-	return err
+		CANamespace: c.CANamespace, Retain: time.Duration(c.Retain), Reload: c.restConfig, ControlPlane: plane, Usage: time.Duration(c.Usage), Prometheus: c.prometheus()}, nil
 }
 
 func (c *Cluster) controlPlane() (*recorder.ControlPlane, error) {

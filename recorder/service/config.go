@@ -38,7 +38,7 @@ type Cluster struct {
 	Kinds        []string      `yaml:"kinds,omitempty" jsonschema_description:"Record these kinds only; Pod and Node always are. Default: all."`
 	Usage        Duration      `yaml:"usage,omitempty" jsonschema_description:"How often to record what containers use, from the metrics API. Default: never."`
 	Prometheus   *Prometheus   `yaml:"prometheus,omitempty" jsonschema_description:"Queries whose results are recorded as series."`
-	Retain       Duration      `yaml:"retain,omitempty" jsonschema_description:"How long to keep what was recorded; what is older is forgotten whenever a recording starts. Default: for ever."`
+	Retain       Duration      `yaml:"retain,omitempty" jsonschema_description:"How long to keep what was recorded; what is older is forgotten while recording. Default: for ever."`
 
 	// dir is where relative paths start.
 	dir string

@@ -83,9 +83,6 @@ func (w *worker) wait(ctx context.Context, d time.Duration) bool {
 func (w *worker) attempt(ctx context.Context) (started bool, err error) {
 	w.begin()
 	used, _ := w.cluster.fingerprint() // what cannot be read fails in prepare
-	if err := w.cluster.forget(ctx, w.path, w.clock.Now()); err != nil {
-		return false, err
-	}
 	r, server, err := w.prepare(&w.cluster, w.path, w.source, w.clock)
 	w.mu.Lock()
 	w.status.Server, w.used = server, used

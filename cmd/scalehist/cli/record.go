@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/scalehist/scalehist/recorder"
@@ -29,6 +30,8 @@ type recordFlags struct {
 	queries                              string
 	kinds                                []string
 	duration                             time.Duration
+	retain                               KeepFlag
+	wait                                 bool
 }
 
 func newRecordCommand(s IO) *cobra.Command {
@@ -68,6 +71,9 @@ and events are read there.
   # A Gardener shoot, its control plane in a seed
   scalehist record --kubeconfig shoot.yaml --control-plane-kubeconfig seed.yaml --control-plane-namespace shoot--dev--web -o web.db
 
+  # For months: the last 30 days, begun before the cluster answers
+  scalehist record -o prod.db --retain 30d --wait
+
   # What containers use every 30 s, and the queries of a file
   scalehist record -o prod.db --usage 30s --prometheus http://localhost:9090 --queries queries.yaml
 
@@ -94,6 +100,8 @@ and events are read there.
 	flags.StringVar(&f.prometheus.KeyFile, "prometheus-key-file", "", "key of the client certificate for --prometheus")
 	flags.StringVar(&f.caNamespace, "cluster-autoscaler-namespace", "", "namespace of the cluster-autoscaler (default: wherever there is one)")
 	flags.StringSliceVar(&f.kinds, "kinds", nil, "record these kinds only; Pod and Node always are (default: all)")
+	flags.Var(&f.retain, "retain", "keep this much, forget what ended longer ago while recording: 30d, 12h (default: keep everything)")
+	flags.BoolVar(&f.wait, "wait", false, "keep trying when the API server cannot be reached at the start, or refuses the credentials")
 	flags.DurationVar(&f.duration, "for", 0, "stop by itself after this long (default: record until Ctrl-C)")
 	for flag, values := range map[string][]string{"node-groups": sources.Names(), "kinds": recorder.Kinds()} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveDefault)); err != nil {
@@ -124,19 +132,13 @@ func (f *recordFlags) run(cmd *cobra.Command, s IO) error {
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
-		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
-	if clientcmd.IsEmptyConfig(err) {
-		return errors.New("record: kubeconfig: none found: give --kubeconfig, or set KUBECONFIG")
-	}
+	cfg, err := f.restConfig()
 	if err != nil {
-		return fmt.Errorf("record: kubeconfig: %w", err)
+		return fmt.Errorf("record: %w", err)
 	}
 	r, err := recorder.New(cfg, recorder.Options{Path: f.output, Cluster: f.cluster, Source: "scalehist record " + currentVersion().Scalehist,
 		NodeGroups: source, Kinds: f.kinds, CANamespace: f.caNamespace,
-		ControlPlane: control, Usage: f.usage, Prometheus: prometheus})
+		Retain: time.Duration(f.retain), Wait: f.wait, Reload: f.restConfig, ControlPlane: control, Usage: f.usage, Prometheus: prometheus})
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
@@ -149,6 +151,21 @@ func (f *recordFlags) run(cmd *cobra.Command, s IO) error {
 	go func() { started <- r.WaitForStart(ctx) }()
 	fmt.Fprintf(s.Err, "connecting to %s\n", cfg.Host)
 	return f.watch(s, r, done, started, stop)
+}
+
+// restConfig reads how to reach the cluster.
+func (f *recordFlags) restConfig() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("kubeconfig: none found: give --kubeconfig, or set KUBECONFIG")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return cfg, nil
 }
 
 // beside are the control plane and the Prometheus, nil if there is none.

@@ -235,7 +235,8 @@ func (w walk) meta(m *metav1.ObjectMeta, field string) {
 	for i := range m.OwnerReferences {
 		w.whole(&m.OwnerReferences[i], "")
 	}
-	m.GenerateName, m.SelfLink, m.ResourceVersion, m.ManagedFields, m.Finalizers = "", "", "", nil, nil
+	m.SetSelfLink("")
+	m.GenerateName, m.ResourceVersion, m.ManagedFields, m.Finalizers = "", "", nil, nil
 }
 
 func (w walk) reference(v *corev1.ObjectReference) {

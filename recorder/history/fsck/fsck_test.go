@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	_ "modernc.org/sqlite"
 
-	"github.com/scalehist/scalehist/doctor/fsck"
+	"github.com/scalehist/scalehist/recorder/history/fsck"
 )
 
 // file makes a history of a schema by its migrations, with rows.
