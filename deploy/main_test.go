@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,17 +15,12 @@ import (
 // cluster is a real API server with the rules and the admission of a real cluster: RBAC, and PodSecurity.
 var cluster *rest.Config
 
-var apiServer = map[string]string{
-	"authorization-mode":        "RBAC",
-	"enable-admission-plugins":  "PodSecurity,NamespaceLifecycle",
-	"disable-admission-plugins": "ServiceAccount,TaintNodesByCondition,Priority,DefaultStorageClass,DefaultIngressClass,RuntimeClass,ResourceQuota,LimitRanger,MutatingAdmissionPolicy,ValidatingAdmissionPolicy",
-	"runtime-config": strings.Join([]string{
-		"api/all=false", "api/v1=true", "apiregistration.k8s.io/v1=true", "apps/v1=true", "batch/v1=true", "policy/v1=true",
-		"scheduling.k8s.io/v1=true", "storage.k8s.io/v1=true", "events.k8s.io/v1=true", "coordination.k8s.io/v1=true",
-		"node.k8s.io/v1=true", "networking.k8s.io/v1=true", "apiextensions.k8s.io/v1=true", "rbac.authorization.k8s.io/v1=true",
-		"authorization.k8s.io/v1=true", "admissionregistration.k8s.io/v1=true",
-	}, ","),
-}
+var apiServer = func() map[string]string {
+	flags := kvcl.RBACFlags()
+	flags["enable-admission-plugins"] = "PodSecurity,NamespaceLifecycle"
+	flags["disable-admission-plugins"] = "ServiceAccount,TaintNodesByCondition,Priority,DefaultStorageClass,DefaultIngressClass,RuntimeClass,ResourceQuota,LimitRanger,MutatingAdmissionPolicy,ValidatingAdmissionPolicy"
+	return flags
+}()
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,15 +17,7 @@ import (
 var cluster *rest.Config
 
 // apiServer are the flags a test's API server has beyond those of a kvcl: it says who may what.
-var apiServer = map[string]string{
-	"authorization-mode": "RBAC",
-	"runtime-config": strings.Join([]string{
-		"api/all=false", "api/v1=true", "apiregistration.k8s.io/v1=true", "apps/v1=true", "batch/v1=true", "policy/v1=true",
-		"scheduling.k8s.io/v1=true", "storage.k8s.io/v1=true", "events.k8s.io/v1=true", "coordination.k8s.io/v1=true",
-		"node.k8s.io/v1=true", "networking.k8s.io/v1=true", "apiextensions.k8s.io/v1=true", "rbac.authorization.k8s.io/v1=true",
-		"authorization.k8s.io/v1=true",
-	}, ","),
-}
+var apiServer = kvcl.RBACFlags()
 
 func TestMain(m *testing.M) {
 	if run, ok := children[os.Getenv(childRole)]; ok {

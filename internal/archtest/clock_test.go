@@ -19,6 +19,7 @@ var wallClock = map[string]string{
 	"harness/kvcl":             "it starts real processes",
 	"harness/kvcl/assets":      "it runs builds",
 	"fixtures/workload/record": "it is a program that drives a real cluster",
+	"internal/leaktest":        "it waits for goroutines to end",
 	"internal/assetsbuild":     "it is a program that shows progress",
 }
 
