@@ -11,7 +11,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record golden lint bench fuzz build install gitdiff clean assets
+.PHONY: help scenarios test record golden lint bench fuzz mutation build install gitdiff clean assets
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ fuzz: ## Run every fuzz target for FUZZTIME (20s)
 	    echo "== $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
 	  done; \
 	done
+
+mutation: ## Break one rule of the virtual autoscaler at a time; fails when nothing notices; writes fixtures/conformance/mutations.md
+	$(GO) run ./internal/mutation
 
 build: gitdiff ## Build bin/scalehist
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/scalehist ./cmd/scalehist

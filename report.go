@@ -214,6 +214,8 @@ type EventReplay struct {
 type Agreement struct {
 	// Agreed: every group's net change is the recorded one.
 	Agreed bool `json:"agreed"`
+	// Until is where the comparison ends when the replay went on after the recording: steps after it are not compared.
+	Until *time.Time `json:"until,omitempty"`
 	// Groups are the node groups whose net change differs.
 	Groups []GroupDifference `json:"groups,omitempty"`
 	// Differences list where order or time of the steps part, with the reason as far as it is known.

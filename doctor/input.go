@@ -9,9 +9,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/recorder/history/fsck"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/fsck"
 	"github.com/scalehist/scalehist/virtualca"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/scalehist/scalehist/recorder/history/fsck"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/fsck"
 )
 
 var fileRules = []Rule{

@@ -29,6 +29,7 @@ func ClusterAutoscaler(expander ...string) harness.NewAutoscaler {
 			env.Warn(w)
 		}
 		settings.Seed = env.Seed
+		settings.NamelessTies = env.NamelessTies
 		return virtualca.New(env.Cluster, env.Provider, settings)
 	}
 }

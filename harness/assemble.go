@@ -53,20 +53,26 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 	return out
 }
 
-// compare holds the replay against what was recorded up to where both go.
+// compare holds the replay against what was recorded up to where both go. The batch into which the recording's end falls
+// counts as a whole: what answers its last changes comes at the boundary that ends it.
 func (r *run) compare(out *scalehist.ReplayReport, steps []scalehist.RecordedStep, end time.Time) {
 	truth := r.truth(end)
 	if truth == nil {
 		return
 	}
+	until := r.boundary(r.in.End)
 	var upTo []scalehist.RecordedStep
 	for _, s := range steps {
-		if !s.At.After(r.in.End) {
+		if !s.At.After(until) {
 			upTo = append(upTo, s)
 		}
 	}
 	out.Recorded = truth
 	out.Agreement = agree(truth, upTo, r.ledger.decisions, r.in.Start, r.batch)
+	if end.After(until) {
+		until = until.UTC()
+		out.Agreement.Until = &until
+	}
 	if r.ledger.loops == 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the replay ended before the autoscaler's first loop, one scan interval (%s) after the start", r.scan))
 	}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,14 +17,15 @@ type FaultKind string
 // The kinds of faults. Those of a node group hit requests for its nodes made within the fault's time; those of nodes hit
 // nodes that stand.
 const (
-	// FaultStockOut: instances asked for answer with a creation error (class OutOfResources) after Delay. With a Count
+	// FaultStockOut: instances asked for answer with a creation error (class OutOfResources unless Class says else) after Delay. With a Count
 	// the creation is partial: the first Count of them fail, the rest come.
 	FaultStockOut FaultKind = "stock-out"
-	// FaultQuota is FaultStockOut that says that a quota is used up.
+	// FaultQuota is FaultStockOut with the code of a quota that is used up.
 	FaultQuota FaultKind = "quota"
 	// FaultRefuse: the increase itself is refused and nothing is made.
 	FaultRefuse FaultKind = "refuse"
-	// FaultProviderDown: every node group refuses to grow.
+	// FaultProviderDown: the provider's API does not answer: loops of the autoscaler end at its refresh, no group grows or
+	// shrinks, and no node is deleted.
 	FaultProviderDown FaultKind = "provider-down"
 	// FaultSlow: nodes join Delay later than usual.
 	FaultSlow FaultKind = "slow"
@@ -53,6 +55,12 @@ type Fault struct {
 	From, To Instant
 	// Count limits how many instances, calls or nodes it hits. Zero: no limit, or one node.
 	Count int
+	// Skip lets so many instances or calls through first; the kinds of nodes have none.
+	Skip int
+	// Class and Code are those of the creation error, for stock-out and quota. Empty: OutOfResources, and
+	// RESOURCE_POOL_EXHAUSTED or QUOTA_EXCEEDED.
+	Class cloudprovider.ErrorClass
+	Code  string
 	// Delay: for slow the extra time, for stock-out and quota the time to the error (zero: the provider's default).
 	Delay time.Duration
 	// Message is what the provider says; empty takes a stated text.
@@ -95,7 +103,10 @@ func (i Instant) String() string {
 
 func (k FaultKind) ofNodes() bool { return k == FaultNotReady || k == FaultSpotReclaim }
 
-func (k FaultKind) delays() bool { return k == FaultSlow || k == FaultStockOut || k == FaultQuota }
+// fails: instances asked for answer with a creation error.
+func (k FaultKind) fails() bool { return k == FaultStockOut || k == FaultQuota }
+
+func (k FaultKind) delays() bool { return k == FaultSlow || k.fails() }
 
 // check refuses what makes no sense; what there is in the cluster is not known yet.
 func (f Fault) check() error {
@@ -112,8 +123,16 @@ func (f Fault) check() error {
 		return fmt.Errorf("%s happens at one instant: leave out its end", f.Kind)
 	case f.Kind.ofNodes() && !f.From.Set:
 		return fmt.Errorf("%s needs an instant", f.Kind)
-	case f.Count < 0 || f.Delay < 0:
-		return errors.New("count and delay must not be negative")
+	case f.Count < 0 || f.Delay < 0 || f.Skip < 0:
+		return errors.New("count, skip and delay must not be negative")
+	case f.Kind.ofNodes() && f.Skip > 0:
+		return fmt.Errorf("%s takes no skip", f.Kind)
+	case !f.Kind.fails() && (f.Class != "" || f.Code != ""):
+		return fmt.Errorf("%s takes no class and no code: they are for stock-out and quota", f.Kind)
+	case f.Class != "" && f.Class != cloudprovider.ErrorOutOfResources && f.Class != cloudprovider.ErrorOther:
+		return fmt.Errorf("unknown class %q: choose OutOfResources or Other", f.Class)
+	case strings.ContainsAny(f.Code, " ,;"):
+		return fmt.Errorf("code %q is not one word", f.Code)
 	case f.Node != "" && f.Count > 1:
 		return errors.New("count is for node groups: one node is one")
 	case f.Kind == FaultSlow && f.Delay == 0:
@@ -152,18 +171,13 @@ func (f Fault) resolve(in *Input) error {
 		in.NodeFaults = append(in.NodeFaults, NodeFault{Kind: f.Kind, NodeGroup: f.NodeGroup, Node: f.Node, Count: max(1, f.Count), From: from, To: to})
 		return nil
 	}
-	p := cloudprovider.Fault{Group: f.NodeGroup, From: from, To: to, Delay: f.Delay, Count: f.Count, Message: f.Message}
+	p := cloudprovider.Fault{Group: f.NodeGroup, From: from, To: to, Delay: f.Delay, Skip: f.Skip, Count: f.Count, Class: f.Class, Code: f.Code, Message: f.Message}
 	switch f.Kind {
 	case FaultQuota:
 		p.Kind = cloudprovider.FaultStockOut
-		if p.Message == "" {
-			p.Message = "quota exceeded"
-		}
+		p.Code, p.Message = cmp.Or(p.Code, cloudprovider.CodeQuota), cmp.Or(p.Message, "quota exceeded")
 	case FaultProviderDown:
-		p.Kind = cloudprovider.FaultRefuse
-		if p.Message == "" {
-			p.Message = "the cloud provider does not answer"
-		}
+		p.Kind = cloudprovider.FaultDown
 	case FaultStockOut, FaultRefuse, FaultSlow, FaultNeverRegister:
 		p.Kind = cloudprovider.FaultKind(f.Kind)
 	}
@@ -186,11 +200,20 @@ func (f Fault) String() string {
 	case f.From.Set || f.To.Set:
 		out += "@" + f.From.String() + ".." + f.To.String()
 	}
+	if f.Skip > 0 {
+		out += fmt.Sprintf(",skip=%d", f.Skip)
+	}
 	if f.Count > 0 {
 		out += fmt.Sprintf(",count=%d", f.Count)
 	}
 	if f.Delay > 0 {
 		out += ",delay=" + f.Delay.String()
+	}
+	if f.Class != "" {
+		out += ",class=" + string(f.Class)
+	}
+	if f.Code != "" {
+		out += ",code=" + f.Code
 	}
 	if f.Message != "" {
 		out += ",message=" + f.Message

@@ -20,6 +20,10 @@ func TestParseFault(t *testing.T) {
 		{"stock-out:workers@+5m0s..,count=3,delay=5s,message=no, none, at all", Fault{
 			Kind: FaultStockOut, NodeGroup: "workers", From: Offset(5 * minute), Count: 3, Delay: 5 * sec, Message: "no, none, at all",
 		}},
+		{"stock-out:workers,skip=2,count=1,class=Other,code=VM_EXTENSION_FAILED,message=x", Fault{
+			Kind: FaultStockOut, NodeGroup: "workers", Skip: 2, Count: 1, Class: cloudprovider.ErrorOther, Code: "VM_EXTENSION_FAILED", Message: "x",
+		}},
+		{"provider-down,skip=3,count=1", Fault{Kind: FaultProviderDown, Skip: 3, Count: 1}},
 		{"quota@..+10m0s", Fault{Kind: FaultQuota, To: Offset(10 * minute)}},
 		{"refuse", Fault{Kind: FaultRefuse}},
 		{"provider-down@+5m0s..2026-03-02T12:00:00Z", Fault{Kind: FaultProviderDown, From: Offset(5 * minute), To: At(noon)}},
@@ -64,6 +68,12 @@ func TestParseFaultErrors(t *testing.T) {
 		{"not-ready:node/a@+5m..,count=2", "one node is one"},
 		{"not-ready:a@+5m..,message=x", "not-ready takes no message"},
 		{"refuse:a,count=0", `count "0" is not a positive number`},
+		{"refuse:a,skip=no", `skip "no" is not a positive number`},
+		{"not-ready:a@+5m..,skip=1", "not-ready takes no skip"},
+		{"refuse:a,code=X", "refuse takes no class and no code"},
+		{"quota:a,class=Mine", `unknown class "Mine": choose OutOfResources or Other`},
+		{"quota:a,class=", "class is empty"},
+		{"quota:a,code=a b", `code "a b" is not one word`},
 		{"slow:a,delay=x", `delay "x" is not a positive duration`},
 		{"slow:a,size=2", `unknown key "size"`},
 		{"slow:a,2m", `"2m" is not count=N`},
@@ -79,11 +89,12 @@ func TestParseFaultErrors(t *testing.T) {
 }
 
 func TestParseFaults(t *testing.T) {
-	got, err := ParseFaults([]byte("faults:\n- {kind: slow, nodeGroup: a, from: +1m, to: +2m, delay: 30s, count: 2}\n- {kind: spot-reclaim, node: a-1, from: 2026-03-02T12:00:00Z}\n"))
+	got, err := ParseFaults([]byte("faults:\n- {kind: quota, code: CPUS, class: Other, skip: 1}\n- {kind: slow, nodeGroup: a, from: +1m, to: +2m, delay: 30s, count: 2}\n- {kind: spot-reclaim, node: a-1, from: 2026-03-02T12:00:00Z}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []Fault{
+		{Kind: FaultQuota, Class: cloudprovider.ErrorOther, Code: "CPUS", Skip: 1},
 		{Kind: FaultSlow, NodeGroup: "a", From: Offset(minute), To: Offset(2 * minute), Delay: 30 * sec, Count: 2},
 		{Kind: FaultSpotReclaim, Node: "a-1", From: At(time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC))},
 	}
@@ -117,8 +128,8 @@ func TestResolveFaults(t *testing.T) {
 		}
 	}
 	want := []cloudprovider.Fault{
-		{Kind: cloudprovider.FaultStockOut, Group: "std", From: epoch.Add(minute), To: epoch.Add(2 * minute), Message: "quota exceeded"},
-		{Kind: cloudprovider.FaultRefuse, From: epoch.Add(minute), Message: "the cloud provider does not answer"},
+		{Kind: cloudprovider.FaultStockOut, Group: "std", From: epoch.Add(minute), To: epoch.Add(2 * minute), Code: "QUOTA_EXCEEDED", Message: "quota exceeded"},
+		{Kind: cloudprovider.FaultDown, From: epoch.Add(minute)},
 	}
 	if diff := cmp.Diff(want, in.Faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
@@ -144,7 +155,7 @@ func TestResolveFaults(t *testing.T) {
 
 // FuzzParseFault: any text is a fault that is read as it is written, or an error.
 func FuzzParseFault(f *testing.F) {
-	for _, text := range []string{"stock-out:a@+5m..+20m,count=3", "spot-reclaim:node/a@+1s", "slow,delay=1s,message=a,b", "quota:a@2026-03-02T12:00:00Z.."} {
+	for _, text := range []string{"stock-out:a@+5m..+20m,count=3", "spot-reclaim:node/a@+1s", "slow,delay=1s,message=a,b", "quota,skip=1,class=Other,code=X", "quota:a@2026-03-02T12:00:00Z.."} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

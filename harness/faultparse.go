@@ -8,15 +8,20 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
 // FaultHelp says how faults are written, for a command's help.
-const FaultHelp = `A fault is KIND[:TARGET][@FROM..TO][,count=N][,delay=D][,message=TEXT]. TARGET is a node group, or node/NAME; FROM and TO are offsets
-from the start of the window (+5m) or instants (2024-05-28T10:00:00Z), and either may be left out. The kinds:
-  stock-out       nodes asked for fail with "out of resources" after delay (3s); with count only that many of them fail
-  quota           the same, because a quota is used up
+const FaultHelp = `A fault is KIND[:TARGET][@FROM..TO][,skip=N][,count=N][,delay=D][,class=CLASS][,code=CODE][,message=TEXT]. TARGET is a node group, or
+node/NAME; FROM and TO are offsets from the start of the window (+5m) or instants (2024-05-28T10:00:00Z), and either may be left out.
+skip lets so many nodes (or calls) through first. The kinds:
+  stock-out       nodes asked for fail after delay (3s) with class (OutOfResources, or Other) and code (RESOURCE_POOL_EXHAUSTED);
+                  with count only that many of them fail
+  quota           the same with code QUOTA_EXCEEDED, because a quota is used up
   refuse          the group refuses to grow at all; with count that many times
-  provider-down   every group refuses to grow; takes no target
+  provider-down   the provider does not answer: the autoscaler's loops end at their refresh, nothing grows, shrinks or is deleted;
+                  takes no target; with count so many calls
   slow            nodes join delay later than usual
   never-register  instances come up, their nodes never join
   not-ready       count nodes (1) of the group, the oldest first, lose their kubelet; pods leave after five minutes, or as they tolerate
@@ -87,19 +92,31 @@ func (k FaultKind) known() bool {
 func (f *Fault) set(part string) (err error) {
 	key, value, ok := strings.Cut(part, "=")
 	if !ok {
-		return fmt.Errorf("%q is not count=N, delay=D or message=TEXT", part)
+		return fmt.Errorf("%q is not count=N, skip=N, delay=D, class=CLASS, code=CODE or message=TEXT", part)
 	}
 	switch key {
 	case "count":
 		if f.Count, err = strconv.Atoi(value); err != nil || f.Count < 1 {
 			return fmt.Errorf("count %q is not a positive number", value)
 		}
+	case "skip":
+		if f.Skip, err = strconv.Atoi(value); err != nil || f.Skip < 1 {
+			return fmt.Errorf("skip %q is not a positive number", value)
+		}
+	case "class":
+		if f.Class = cloudprovider.ErrorClass(value); value == "" {
+			return errors.New("class is empty")
+		}
+	case "code":
+		if f.Code = value; value == "" {
+			return errors.New("code is empty")
+		}
 	case "delay":
 		if f.Delay, err = time.ParseDuration(value); err != nil || f.Delay <= 0 {
 			return fmt.Errorf("delay %q is not a positive duration such as 30s", value)
 		}
 	default:
-		return fmt.Errorf("unknown key %q: there are count, delay and message, message last", key)
+		return fmt.Errorf("unknown key %q: there are count, skip, delay, class, code and message, message last", key)
 	}
 	return nil
 }
@@ -132,6 +149,9 @@ func ParseFaults(b []byte) ([]Fault, error) {
 			From      string    `json:"from"`
 			To        string    `json:"to"`
 			Count     int       `json:"count"`
+			Skip      int       `json:"skip"`
+			Class     string    `json:"class"`
+			Code      string    `json:"code"`
 			Delay     string    `json:"delay"`
 			Message   string    `json:"message"`
 		} `json:"faults"`
@@ -144,7 +164,7 @@ func ParseFaults(b []byte) ([]Fault, error) {
 	}
 	out := make([]Fault, 0, len(file.Faults))
 	for i, e := range file.Faults {
-		f := Fault{Kind: e.Kind, NodeGroup: e.NodeGroup, Node: e.Node, Count: e.Count, Message: e.Message}
+		f := Fault{Kind: e.Kind, NodeGroup: e.NodeGroup, Node: e.Node, Count: e.Count, Skip: e.Skip, Class: cloudprovider.ErrorClass(e.Class), Code: e.Code, Message: e.Message}
 		err := func() (err error) {
 			if f.From, err = ParseInstant(e.From); err != nil {
 				return fmt.Errorf("from: %w", err)

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,10 @@ var faultReasons = map[string]cloudprovider.FaultKind{
 	"FailedToScaleUpGroup": cloudprovider.FaultRefuse,        // IncreaseSize returned an error
 	"ScaleUpTimedOut":      cloudprovider.FaultNeverRegister, // nodes never registered
 }
+
+// failedWith is how a cluster-autoscaler tells the class and code of creation errors. A class that is none (redacted
+// histories have pseudonyms there) is taken for OutOfResources.
+var failedWith = regexp.MustCompile(` due to ([^ .;]+)\.([^ ;,]+);`)
 
 // faults turns recorded failures to deliver nodes into faults of the scenario. When a stock-out began and ended is
 // not recorded; it is taken to begin when the group last delivered (or at the start) and to end half-way between the
@@ -34,6 +39,12 @@ func (r *recorded) faults() []cloudprovider.Fault {
 			continue
 		}
 		f := cloudprovider.Fault{Group: group, Kind: kind, From: r.start, To: r.end.Add(time.Nanosecond), Message: e.Message}
+		if m := failedWith.FindStringSubmatch(e.Message); m != nil && kind == cloudprovider.FaultStockOut {
+			f.Class, f.Code = cloudprovider.ErrorOutOfResources, m[2]
+			if m[1] == "Other" {
+				f.Class = cloudprovider.ErrorOther
+			}
+		}
 		for _, d := range deliveries[group] {
 			asked := d.asked
 			if asked.IsZero() {

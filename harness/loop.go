@@ -45,6 +45,7 @@ type run struct {
 	settings []scalehist.SettingsChange
 	pending  map[types.NamespacedName]bool
 	faults   *nodeFaults
+	signs    *signs // nil: none
 }
 
 func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
@@ -84,6 +85,9 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 	}
 	r.ledger = newLedger(in, r.provider, r.plane.Cluster())
 	r.faults = newNodeFaults(r)
+	if r.opts.signs {
+		r.signs = newSigns(r)
+	}
 	return r, r.newEngine(in.Settings)
 }
 
@@ -91,7 +95,7 @@ func (r *run) bootPlane(ctx context.Context) (kvcl.ControlPlane, error) {
 	if r.opts.plane != nil {
 		return r.opts.plane(ctx, r.in.Start, r.opts.scoring)
 	}
-	return kvcl.Start(ctx, kvcl.Options{Now: r.in.Start, Scoring: r.opts.scoring})
+	return kvcl.Start(ctx, kvcl.Options{Now: r.in.Start, Scoring: r.opts.scoring, NamelessTies: r.opts.ties == TiesByCreation})
 }
 
 func (r *run) newProvider() (*cloudprovider.Provider, error) {
@@ -134,7 +138,7 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	s.Flags = append(append([]string(nil), s.Flags...), r.opts.flags...)
 	inForce := s
 	engine, err := r.opts.autoscaler(Env{
-		Cluster: r.cluster, Provider: r.provider, Settings: s, Seed: r.opts.seed, Warn: r.ledger.warn,
+		Cluster: r.cluster, Provider: r.provider, Settings: s, Seed: r.opts.seed, NamelessTies: r.opts.ties == TiesByCreation, Warn: r.ledger.warn,
 		InForce: func(changed scalehist.CASettings) { inForce = changed },
 	})
 	if err != nil {
@@ -465,6 +469,9 @@ func (r *run) work(ctx context.Context, t time.Time) (fresh bool, err error) {
 // worked keeps what an autoscaler did between its loops.
 func (r *run) worked(ctx context.Context, t time.Time, d scalehist.Decision) error {
 	r.ledger.worked(d)
+	if err := r.signs.write(ctx, d); err != nil {
+		return err
+	}
 	if d.Acted() {
 		klog.FromContext(ctx).Info("Removed", "offset", t.Sub(r.in.Start), "loop", d.Loop, "decision", d.Summary())
 	}
@@ -487,6 +494,9 @@ func (r *run) decide(ctx context.Context, t time.Time) error {
 			return fmt.Errorf("%s: %w", r.engine.Name(), err)
 		}
 		r.ledger.decided(d)
+		if err := r.signs.write(ctx, d); err != nil {
+			return err
+		}
 		if d.Acted() {
 			klog.FromContext(ctx).Info("Decided", "offset", t.Sub(r.in.Start), "loop", d.Loop, "decision", d.Summary())
 		}

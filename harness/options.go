@@ -22,6 +22,8 @@ type Env struct {
 	Settings scalehist.CASettings
 	// Seed chooses among the runs an engine with chance in it could have had; each seed gives the same run every time.
 	Seed int64
+	// NamelessTies: what an engine leaves to chance must not depend on what names hash to (TiesByCreation).
+	NamelessTies bool
 	// InForce tells the report what the engine made of Settings, if it changed them.
 	InForce func(scalehist.CASettings)
 	// Warn puts a line into the report: a flag that is not modelled, say.
@@ -34,6 +36,20 @@ type NewAutoscaler func(Env) (scalehist.Autoscaler, error)
 
 // ControlPlaneFunc boots a control plane whose virtual time starts at now, with a scheduler that scores as told.
 type ControlPlaneFunc func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error)
+
+// Ties says how ties between equals are broken.
+type Ties string
+
+const (
+	// TiesByHash breaks ties by hashes of names, as mixed as those of the real components.
+	TiesByHash Ties = "hash"
+	// TiesByCreation breaks ties by creation and by the order of names: histories that differ in names only, and sort
+	// alike, replay alike.
+	TiesByCreation Ties = "creation"
+)
+
+// TiesKinds lists the ways to break ties, the default first.
+var TiesKinds = []Ties{TiesByHash, TiesByCreation}
 
 // Observer sees a replay from inside; a fixture maker records through it. Any method may be nil.
 type Observer struct {
@@ -74,13 +90,15 @@ type options struct {
 	delays         map[string]time.Duration
 	bounds         map[string][2]int
 	seed           int64
+	ties           Ties
+	signs          bool
 	observer       Observer
 	progress       func(Progress)
 	fullSnapshots  bool
 }
 
 func resolve(opts []Option) options {
-	o := options{recordedFaults: true, planeName: "envtest", delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
+	o := options{recordedFaults: true, planeName: "envtest", ties: TiesByHash, delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -90,6 +108,9 @@ func resolve(opts []Option) options {
 func (o options) check() error {
 	if o.autoscaler == nil {
 		return errors.New("no autoscaler: pass harness.WithAutoscaler, for example engines.ClusterAutoscaler()")
+	}
+	if !slices.Contains(TiesKinds, o.ties) {
+		return fmt.Errorf("ties %q: choose hash or creation", o.ties)
 	}
 	if o.batch != nil && *o.batch < 0 {
 		return fmt.Errorf("batch interval %s is negative", *o.batch)
@@ -163,6 +184,15 @@ func WithNodeGroupBounds(group string, minSize, maxSize int) Option {
 
 // WithSeed chooses what an autoscaler leaves to chance, the order in which it lists pods for one. The default is 0.
 func WithSeed(seed int64) Option { return func(o *options) { o.seed = seed } }
+
+// WithTies says how the scheduler and the autoscaler break ties between equals; the default is TiesByHash. A control plane
+// of the caller's own (WithControlPlane) must be made with kvcl.Options.NamelessTies to match.
+func WithTies(t Ties) Option { return func(o *options) { o.ties = t } }
+
+// WithSigns lets the autoscaler write into the virtual cluster what tools that watch a cluster-autoscaler look at: the
+// status ConfigMap (kube-system/cluster-autoscaler-status) whenever it says something new, and events with upstream's texts,
+// in virtual time. Nothing decides by them, and they cost writes, so the default is none; recordings of fixtures have them.
+func WithSigns() Option { return func(o *options) { o.signs = true } }
 
 // WithObserver lets the caller see the replay from inside.
 func WithObserver(obs Observer) Option { return func(o *options) { o.observer = obs } }

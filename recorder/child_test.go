@@ -134,7 +134,7 @@ func launch(t testing.TB, cfg *rest.Config, path string, queue int) (*process, e
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
-	err = p.answers.Decode(&p.begun)
+	err = p.answer(&p.begun)
 	if err == nil && p.begun.Error != "" {
 		err = errors.New(p.begun.Error)
 	}
@@ -146,13 +146,21 @@ func launch(t testing.TB, cfg *rest.Config, path string, queue int) (*process, e
 	return p, nil
 }
 
+// answer reads the next one. A process that does not give it within patience has hung: it is made to tell where, which
+// ends it.
+func (p *process) answer(a *childAnswer) error {
+	hung := time.AfterFunc(patience, func() { _ = p.cmd.Process.Signal(syscall.SIGQUIT) })
+	defer hung.Stop()
+	return p.answers.Decode(a)
+}
+
 // ask gives an order and returns the answer; errors are in it.
 func (p *process) ask(order string) childAnswer {
 	p.t.Helper()
 	var a childAnswer
 	_, err := io.WriteString(p.in, order+"\n")
 	if err == nil {
-		err = p.answers.Decode(&a)
+		err = p.answer(&a)
 	}
 	if err != nil {
 		p.t.Fatalf("the recorder process does not answer to %q: %v: %s", order, err, p.cmd.Stderr)
@@ -201,7 +209,14 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = r.Run(t.Context())
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		if r.WaitForStart(ctx) == nil {
+			stop() // it records, which it must not: let Run say so and not go on for ever
+		}
+	}()
+	err = r.Run(ctx)
 	var locked *history.LockedError
 	if !errors.As(err, &locked) || locked.PID != first.cmd.Process.Pid {
 		t.Errorf("second recorder: %v, want a LockedError with PID %d", err, first.cmd.Process.Pid)

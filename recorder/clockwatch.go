@@ -118,12 +118,9 @@ func (r *Recorder) now() time.Time {
 		}
 		return r.lastNow
 	}
-	before := r.steady()
-	wall := r.o.Clock.Now().UTC()
-	steady := r.steady()
+	wall, steady, apart := r.readClocks()
 	passed := steady - r.lastSteady
-	// On a busy machine much may happen between two lines: then the two clocks cannot be compared.
-	if !r.lastWall.IsZero() && steady-before < clockTolerance/10 {
+	if !r.lastWall.IsZero() && apart < clockTolerance/10 {
 		if jump := wall.Sub(r.lastWall) - passed; jump.Abs() > clockTolerance {
 			to := wall
 			if jump < 0 {
@@ -139,4 +136,24 @@ func (r *Recorder) now() time.Time {
 		r.lastNow = r.lastNow.Add(passed / 2)
 	}
 	return r.lastNow
+}
+
+// The reading of both clocks: as often as it takes for them to be this close, but no more than so often.
+const (
+	clocksApart = time.Millisecond
+	clockTries  = 20
+)
+
+// readClocks reads the machine's clock and the steady one at an instant, and says how far apart the two readings may be.
+// On a busy machine much may happen between two lines: it reads again then, so that no jump goes unseen.
+func (r *Recorder) readClocks() (wall time.Time, steady, apart time.Duration) {
+	for range clockTries {
+		before := r.steady()
+		wall = r.o.Clock.Now().UTC()
+		steady = r.steady()
+		if apart = steady - before; apart < clocksApart {
+			break
+		}
+	}
+	return wall, steady, apart
 }

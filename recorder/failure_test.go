@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,19 +121,8 @@ func (c *cable) plug(t *testing.T) {
 // TestWatchDropped cuts all watches while pods come and go: nothing is lost, and nothing is called a gap.
 func TestWatchDropped(t *testing.T) {
 	c, ns := client(t)
-	host, err := url.Parse(cluster.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := host.Host
-	if address == "" {
-		address = cluster.Host
-	}
-	line := newCable(t, address)
-	cfg := rest.CopyConfig(cluster)
-	cfg.Host = "https://" + line.Addr().String()
 	path := filepath.Join(t.TempDir(), "h.db")
-	rec := record(t, cfg, Options{Path: path})
+	rec, line, _ := throughCable(t, path) // time stands still: no machine is too slow to resume at once
 	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "before"), metav1.CreateOptions{}))
 	rec.flush()
 	start := rec.now()
@@ -230,7 +218,7 @@ func allow(t *testing.T, c kubernetes.Interface, name, user string, verbs []stri
 func waitAllowed(t *testing.T, c kubernetes.Interface, user string, resources ...string) {
 	t.Helper()
 	for _, resource := range resources {
-		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 			review, err := c.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 				Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
 					Verb: "list", Resource: resource}}}, metav1.CreateOptions{})

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,13 +12,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
+// lookClock is a clock that the test moves. It counts how often the recorder has begun to wait for its next look for
+// silence: the look before is through then.
+type lookClock struct {
+	*testclock.FakeClock
+	looks atomic.Int64
+}
+
+// NewTimer implements clock.Clock.
+func (c *lookClock) NewTimer(d time.Duration) clock.Timer {
+	timer := c.FakeClock.NewTimer(d)
+	if d == silenceCheck {
+		c.looks.Add(1)
+	}
+	return timer
+}
+
 // throughCable records through a connection that can be cut, on a clock that the test moves.
-func throughCable(t *testing.T, path string) (*recording, *cable, *testclock.FakeClock) {
+func throughCable(t *testing.T, path string) (*recording, *cable, *lookClock) {
 	t.Helper()
 	host, err := url.Parse(cluster.Host)
 	if err != nil {
@@ -30,8 +48,8 @@ func throughCable(t *testing.T, path string) (*recording, *cable, *testclock.Fak
 	line := newCable(t, address)
 	cfg := rest.CopyConfig(cluster)
 	cfg.Host = "https://" + line.Addr().String()
-	clock := testclock.NewFakeClock(time.Now())
-	return record(t, cfg, Options{Path: path, Clock: clock}), line, clock
+	fake := &lookClock{FakeClock: testclock.NewFakeClock(time.Now())}
+	return record(t, cfg, Options{Path: path, Clock: fake}), line, fake
 }
 
 // watching waits until every watch stands, or is down.
@@ -180,8 +198,7 @@ func TestWriterDoesNotWaitForAWatch(t *testing.T) {
 		if down {
 			t.Error("a watch that puts something in is called down")
 		}
-	case <-t.Context().Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("down waits for a watch that waits for the writer")
 	}
 	w.mu.Unlock()

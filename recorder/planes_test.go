@@ -79,12 +79,12 @@ spec:
 // eventually polls a state.
 func eventually(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for !reached() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s: not within a minute", what)
+			t.Fatalf("%s: not within %s", what, patience)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -3,14 +3,18 @@ package recorder
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +23,83 @@ import (
 	"github.com/scalehist/scalehist/recorder/usage"
 )
 
-// prometheusServer builds and starts a real Prometheus (its database, engine and API: testdata/promserver, a module of its
+// promSample is a value as promserver takes it.
+type promSample struct {
+	Labels map[string]string `json:"labels"`
+	T      int64             `json:"t"`
+	V      float64           `json:"v"`
+}
+
+// prometheusServer has the samples and answers queries for a series by its name; it gives its address. It has no more of
+// a Prometheus than its query API. In CI, and with SCALEHIST_PROMETHEUS=real, it is one, whose first build takes two minutes.
+func prometheusServer(t *testing.T, samples []promSample) string {
+	t.Helper()
+	if os.Getenv("SCALEHIST_PROMETHEUS") == "real" || os.Getenv("CI") != "" {
+		url := realPrometheus(t)
+		body := must[[]byte](t)(json.Marshal(samples))
+		answer, err := http.Post(url+"/put", "application/json", bytes.NewReader(body)) //nolint:noctx // a test's own server
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("put samples: %v %v", answer, err)
+		}
+		_ = answer.Body.Close()
+		return url
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/v1/query_range", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer, err := queryRange(samples, r)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			answer = map[string]any{"status": "error", "errorType": "bad_data", "error": err.Error()}
+		}
+		_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // a client that is gone
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// queryRange answers as https://prometheus.io/docs/prometheus/latest/querying/api/#range-queries says: of each series the
+// last value of the five minutes up to each step.
+func queryRange(samples []promSample, r *http.Request) (map[string]any, error) {
+	var at [3]float64
+	for i, name := range []string{"start", "end", "step"} {
+		v, err := strconv.ParseFloat(r.FormValue(name), 64)
+		if err != nil {
+			return nil, fmt.Errorf("invalid parameter %q: %w", name, err)
+		}
+		at[i] = v
+	}
+	query := r.FormValue("query")
+	if strings.ContainsAny(query, " +") {
+		return nil, fmt.Errorf("invalid parameter \"query\": parse error: %q is no name", query)
+	}
+	series := map[string][]promSample{} // by namespace, ascending
+	for _, s := range samples {
+		if s.Labels["__name__"] == query {
+			series[s.Labels["namespace"]] = append(series[s.Labels["namespace"]], s)
+		}
+	}
+	result := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(series)) {
+		list := series[name]
+		var values [][2]any
+		for ms := int64(at[0] * 1000); ms <= int64(at[1]*1000); ms += int64(at[2] * 1000) {
+			n, _ := slices.BinarySearchFunc(list, ms+1, func(s promSample, ms int64) int { return cmp.Compare(s.T, ms) })
+			if n > 0 && ms-list[n-1].T < (5*time.Minute).Milliseconds() {
+				values = append(values, [2]any{float64(ms) / 1000, fmt.Sprint(int64(list[n-1].V))})
+			}
+		}
+		if len(values) > 0 {
+			result = append(result, map[string]any{"metric": list[0].Labels, "values": values})
+		}
+	}
+	return map[string]any{"status": "success", "data": map[string]any{"resultType": "matrix", "result": result}}, nil
+}
+
+// realPrometheus builds and starts a real Prometheus (its database, engine and API: testdata/promserver, a module of its
 // own) and gives its address.
-func prometheusServer(t *testing.T) string {
+func realPrometheus(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "promserver")
 	build := exec.Command("go", "build", "-o", binary, ".")
@@ -50,26 +128,15 @@ func prometheusServer(t *testing.T) string {
 
 // TestPrometheus: every step once, across a restart with time in between; a query that fails is a gap of its own.
 func TestPrometheus(t *testing.T) {
-	url := prometheusServer(t)
-	type sample struct {
-		Labels map[string]string `json:"labels"`
-		T      int64             `json:"t"`
-		V      float64           `json:"v"`
-	}
+	t.Parallel() // it waits for samples to settle, and looks at nothing that other tests make
 	now := time.Now().UTC()
-	var list []sample
-	for at := now.Add(-10 * time.Minute); at.Before(now.Add(10 * time.Minute)); at = at.Add(time.Second) {
+	var list []promSample
+	for at := now.Add(-10 * time.Minute); at.Before(now.Add(time.Hour)); at = at.Add(time.Second) {
 		for _, ns := range []string{"a", "b"} {
-			list = append(list, sample{map[string]string{"__name__": "load", "namespace": ns}, at.Truncate(time.Second).UnixMilli(), float64(at.Unix())})
+			list = append(list, promSample{map[string]string{"__name__": "load", "namespace": ns}, at.Truncate(time.Second).UnixMilli(), float64(at.Unix())})
 		}
 	}
-	body := must[[]byte](t)(json.Marshal(list))
-	answer, err := http.Post(url+"/put", "application/json", bytes.NewReader(body)) //nolint:noctx // a test's own server
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("put samples: %v %v", answer, err)
-	}
-	_ = answer.Body.Close()
-
+	url := prometheusServer(t, list)
 	path := filepath.Join(t.TempDir(), "h.db")
 	queries := []usage.Query{{Name: "load", Query: "load", Step: time.Second}, {Name: "broken", Query: "load +", Step: time.Second}}
 	o := Options{Path: path, Prometheus: &usage.Prometheus{URL: url, Queries: queries}}

@@ -177,11 +177,7 @@ func (l *lab) chapter(r *rapid.T) {
 
 func (l *lab) waitFor(f func() bool) {
 	l.t.Helper()
-	for end := time.Now().Add(time.Minute); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			l.t.Fatal("waited for a minute")
-		}
-	}
+	until(l.t, "a state of the recorder", f)
 }
 
 // TestKillNine: a recorder that is killed at any moment under load loses nothing it has committed, and the next one

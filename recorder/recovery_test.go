@@ -22,12 +22,15 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
+// patience is how long a test waits for what must come: no machine is that slow, so it has hung.
+const patience = 5 * time.Minute
+
 // until waits for a condition that somebody else brings about.
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !f(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !f(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited for a minute: %s", what)
+			t.Fatalf("waited for %s: %s", patience, what)
 		}
 	}
 }
@@ -224,6 +227,7 @@ func TestSilentWatch(t *testing.T) {
 		return rec.Stats().Trouble != ""
 	})
 	back := rec.now()
+	rec.probe.Store(int64(patience)) // a slow answer is one
 	line.stall(false)
 	rec.watching(true)
 	rec.flush()
@@ -247,7 +251,10 @@ func TestQuietWatchIsNoGap(t *testing.T) {
 	until(t, "two streams opened anew", func() bool {
 		rec.watching(true)
 		time.Sleep(150 * time.Millisecond) // a stream of less than a second of real time counts as broken
+		looked := fake.looks.Load()
 		fake.Step(silenceCheck)
+		// When the recorder waits for the next look, this one has ended the streams it found silent.
+		until(t, "a look for silence", func() bool { return fake.looks.Load() > looked })
 		for _, w := range rec.all() {
 			if w.kind == "Job" {
 				w.mu.Lock()
@@ -369,7 +376,7 @@ func (c *offClock) Now() time.Time {
 // TestClockSkew: a clock that differs from the API server's is trouble, and the history keeps by how much.
 func TestClockSkew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.db")
-	rec := record(t, cluster, Options{Path: path, Clock: &offClock{off: -10 * time.Second}})
+	rec := record(t, cluster, Options{Path: path, Clock: &offClock{off: -time.Hour}})
 	until(t, "trouble", func() bool { return strings.Contains(rec.Stats().Trouble, "behind the API server's") })
 	rec.end()
 	db := open(t, path)
@@ -389,8 +396,9 @@ func TestClockSkew(t *testing.T) {
 			skews = append(skews, s.Value)
 		}
 	}
-	if len(skews) == 0 || skews[0] < 8 || skews[0] > 10.1 {
-		t.Errorf("skews %v, want about 10 s, at least 8", skews)
+	// The server's date is cut to the second, and its answer takes what it takes on a busy machine.
+	if hour := time.Hour.Seconds(); len(skews) == 0 || skews[0] > hour+0.1 || skews[0] < hour-patience.Seconds() {
+		t.Errorf("skews %v, want about an hour", skews)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 // TestUsage: what containers use is recorded at the instant it was measured, once; while the metrics API is not there
 // that is a gap and not the end.
 func TestUsage(t *testing.T) {
+	t.Parallel() // it has a cluster of its own
 	cfg, dyn, _ := anotherCluster(t)
 	path := filepath.Join(t.TempDir(), "h.db")
 	rec := record(t, cfg, Options{Path: path, Usage: time.Second})

@@ -18,12 +18,11 @@ import (
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/redact"
-	"github.com/scalehist/scalehist/virtualca"
 )
 
-// comparable is a report as JSON values, without what names the input: the scenario (the file's name) and the hashes of
+// comparison is a report as JSON values, without what names the input: the scenario (the file's name) and the hashes of
 // what went in.
-func comparable(r *scalehist.ReplayReport) any {
+func comparison(r *scalehist.ReplayReport) any {
 	GinkgoHelper()
 	c := *r
 	c.Scenario, c.Inputs = "", nil
@@ -53,16 +52,6 @@ func restored(m *redact.Mapping, v any) any {
 	return v
 }
 
-// nameless is the cluster autoscaler that shuffles by places in lists instead of names.
-func nameless(env harness.Env) (scalehist.Autoscaler, error) {
-	settings, _, err := virtualca.ParseSettings(env.Settings)
-	if err != nil {
-		return nil, err
-	}
-	settings.NamelessTies = true
-	return virtualca.New(env.Cluster, env.Provider, settings)
-}
-
 // Ties between equals are broken by hashes of names, which are others in a redacted history. So both are replayed with
 // ties broken by creation: all else about a replay may depend on how names sort, and on nothing more of them.
 var _ = Describe("A redacted history", Ordered, func() {
@@ -72,7 +61,7 @@ var _ = Describe("A redacted history", Ordered, func() {
 		DeferCleanup(func() error { return planes.Close() })
 	})
 	options := func() []harness.Option {
-		return []harness.Option{harness.WithAutoscaler(nameless),
+		return []harness.Option{ClusterAutoscaler(), harness.WithTies(harness.TiesByCreation),
 			harness.WithControlPlane("envtest", func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error) {
 				return planes.Get(ctx, now, scoring)
 			})}
@@ -89,7 +78,7 @@ var _ = Describe("A redacted history", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 
 		Expect(ofRedacted.NodeGroups[0].Name).NotTo(Equal(original.NodeGroups[0].Name), "nothing was renamed")
-		Expect(cmp.Diff(comparable(original), restored(result.Mapping, comparable(ofRedacted)))).To(BeEmpty())
+		Expect(cmp.Diff(comparison(original), restored(result.Mapping, comparison(ofRedacted)))).To(BeEmpty())
 	}
 	for _, name := range recordings() {
 		It("replays like the original up to renaming: "+name, func(ctx SpecContext) {

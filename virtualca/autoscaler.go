@@ -18,6 +18,8 @@ import (
 
 // CloudProvider is what the autoscaler sees of the node groups and how it acts on them. *cloudprovider.Provider is one.
 type CloudProvider interface {
+	// Refresh brings the provider's view up to date, at the beginning of every loop; an error ends the loop.
+	Refresh(now time.Time) error
 	// Groups lists the node groups with their target sizes, always in the same order.
 	Groups() []scalehist.NodeGroup
 	// GroupForNode names the group of a node; false when it is not autoscaled.

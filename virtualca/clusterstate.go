@@ -3,6 +3,7 @@ package virtualca
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -190,28 +191,34 @@ func (l *loop) updateRequest(ctx context.Context, group string) {
 // updateCreationErrors backs a group off for instances that newly failed and takes them off its request.
 func (l *loop) updateCreationErrors(group string) {
 	cs := l.a.state
-	unseen := map[string]int{}
-	var codes []string
-	first := map[string]cloudprovider.Instance{}
+	type code struct {
+		class cloudprovider.ErrorClass
+		code  string
+	}
+	unseen := map[code]int{}
+	var codes []code
+	first := map[code]*cloudprovider.InstanceError{}
 	for _, i := range cs.instances[group] {
 		if i.State != cloudprovider.InstanceCreating || i.Error == nil || cs.failed[i.ID] {
 			continue
 		}
 		cs.failed[i.ID] = true
-		if unseen[i.Error.Code] == 0 {
-			codes = append(codes, i.Error.Code)
-			first[i.Error.Code] = i
+		c := code{i.Error.Class, i.Error.Code}
+		if unseen[c] == 0 {
+			codes = append(codes, c)
+			first[c] = i.Error
 		}
-		unseen[i.Error.Code]++
+		unseen[c]++
 	}
-	for _, code := range codes {
+	for _, c := range codes {
 		if cs.requests[group] == nil {
 			continue
 		}
-		e := first[code].Error
-		cs.register(group, -unseen[code], l.now, l.a.provisionTime(group))
+		e := first[c]
+		// Upstream's events write the class OutOfResources as "OutOfResource".
+		cs.register(group, -unseen[c], l.now, l.a.provisionTime(group))
 		l.event("ScaleUpFailed", l.statusObject(), fmt.Sprintf("Failed adding %d nodes (%d unseen previously) to group %s due to %s.%s; source errors: %s",
-			unseen[code], unseen[code], group, e.Class, e.Code, e.Message))
+			unseen[c], unseen[c], group, strings.TrimSuffix(string(e.Class), "s"), e.Code, e.Message))
 		l.backOff(group, e.Code, e.Message)
 	}
 }

@@ -102,6 +102,10 @@ func (l *loop) run(ctx context.Context) error {
 	if stop := l.notActionable(); stop {
 		return nil
 	}
+	if err := l.a.provider.Refresh(l.now); err != nil {
+		l.note("nothing is done, refreshing the cloud provider: %v", err)
+		return nil
+	}
 	for _, n := range l.nodes {
 		if g, ok := l.a.provider.GroupForNode(n); ok {
 			l.groupOf[n.Name] = g

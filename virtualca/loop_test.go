@@ -271,8 +271,55 @@ func TestStockOut(t *testing.T) {
 	if !strings.HasPrefix(d.ScaleDowns[0].Reason, "instance could not be created") || !slices.Contains(d.Notes, "deleted 2 instances of a that could not be created") {
 		t.Errorf("got scale-downs %v, notes %q: want why the target size went down", d.ScaleDowns, d.Notes)
 	}
-	if got := reasons(d)[0]; !strings.HasPrefix(got, "ScaleUpFailed ") || !strings.Contains(got, "Failed adding 2 nodes (2 unseen previously) to group a due to OutOfResources.RESOURCE_POOL_EXHAUSTED") {
+	if got := reasons(d)[0]; !strings.HasPrefix(got, "ScaleUpFailed ") || !strings.Contains(got, "Failed adding 2 nodes (2 unseen previously) to group a due to OutOfResource.RESOURCE_POOL_EXHAUSTED") {
 		t.Errorf("event: got %q", got)
+	}
+}
+
+// TestErrorClasses: instances that failed for several reasons are told of by class and code.
+func TestErrorClasses(t *testing.T) {
+	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(3, "3")}}
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, DefaultSettings(), cloudprovider.Options{Faults: []cloudprovider.Fault{
+		{Kind: cloudprovider.FaultStockOut, Count: 1, Code: cloudprovider.CodeQuota, Message: "16 CPUs"},
+		{Kind: cloudprovider.FaultStockOut, Skip: 1, Class: cloudprovider.ErrorOther, Code: "VM_FAILED", Message: "no disk"},
+	}})
+	r.at(0)
+	d := r.at(10 * time.Second)
+	var got []string
+	for _, e := range d.Events {
+		if e.Reason == "ScaleUpFailed" {
+			got = append(got, e.Message)
+		}
+	}
+	want := []string{
+		"Failed adding 1 nodes (1 unseen previously) to group a due to OutOfResource.QUOTA_EXCEEDED; source errors: 16 CPUs",
+		"Failed adding 1 nodes (1 unseen previously) to group a due to Other.VM_FAILED; source errors: no disk",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if r.target("a") != 1 {
+		t.Errorf("target %d, want the one instance that was let through", r.target("a"))
+	}
+}
+
+// TestProviderDown: an error of the provider's refresh ends the loop: nothing is decided, nobody is backed off.
+func TestProviderDown(t *testing.T) {
+	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(2, "3")}}
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, DefaultSettings(), cloudprovider.Options{
+		Faults: []cloudprovider.Fault{{Kind: cloudprovider.FaultDown, Skip: 0, Count: 2, Message: "503"}},
+	})
+	for i := range 2 {
+		d := r.at(time.Duration(i) * 10 * time.Second)
+		if d.Outcome != scalehist.ScaleUpNotTried || d.Acted() || d.Again || len(d.Backoff) > 0 || r.a.Status() != nil {
+			t.Errorf("loop %d: got %s, backoff %v, status %v: want nothing", i, d.Summary(), d.Backoff, r.a.Status())
+		}
+		if diff := cmp.Diff([]string{"nothing is done, refreshing the cloud provider: 503"}, d.Notes); diff != "" {
+			t.Errorf("notes (-want +got):\n%s", diff)
+		}
+	}
+	if d := r.at(20 * time.Second); d.Outcome != scalehist.ScaleUpSuccessful {
+		t.Errorf("once it answers: got %s", d.Summary())
 	}
 }
 

@@ -57,7 +57,7 @@ func groupTable(r *scalehist.ReplayReport) string {
 	for _, g := range r.NodeGroups {
 		row := table.Row{g.Name, g.MachineType, g.MinSize, g.MaxSize, g.Initial, g.Final, signed("+", g.ScaledUp), signed("-", g.ScaledDown)}
 		if r.Recorded != nil {
-			row = append(row, value(g.RecordedFinal), signed("+", value(g.RecordedScaledUp)), signed("-", value(g.RecordedScaledDown)), mark(g))
+			row = append(row, value(g.RecordedFinal), signed("+", value(g.RecordedScaledUp)), signed("-", value(g.RecordedScaledDown)), mark(r, g))
 		}
 		t.AppendRow(row)
 	}
@@ -99,11 +99,29 @@ func writeCost(b *strings.Builder, c *scalehist.Cost) {
 	}
 }
 
-func mark(g scalehist.NodeGroupResult) string {
-	if g.RecordedFinal != nil && *g.RecordedFinal == g.Final {
+// mark says whether a group ended as recorded, or was so at the end of the recording when the replay went on after it.
+func mark(r *scalehist.ReplayReport, g scalehist.NodeGroupResult) string {
+	if g.RecordedFinal == nil {
+		return "differs"
+	}
+	if *g.RecordedFinal == g.Final {
 		return "="
 	}
+	if a := r.Agreement; a != nil && a.Until != nil && sizeAt(g, a.Until.Sub(r.StartTime)) == *g.RecordedFinal {
+		return "= at " + offset(r, *a.Until)
+	}
 	return "differs"
+}
+
+// sizeAt is a group's target size at an offset from the start.
+func sizeAt(g scalehist.NodeGroupResult, at time.Duration) int {
+	size := g.Initial
+	for _, s := range g.Sizes {
+		if time.Duration(s.Offset) <= at {
+			size = s.Size
+		}
+	}
+	return size
 }
 
 func writeDecisions(b *strings.Builder, r *scalehist.ReplayReport) {
@@ -144,7 +162,11 @@ func writeAgreement(b *strings.Builder, r *scalehist.ReplayReport) {
 	if !a.Agreed {
 		verdict = "differs from the recording"
 	}
-	fmt.Fprintf(b, "\nverdict: %s (net change of each node group; recorded from %s)\n", verdict, r.Recorded.Source)
+	until := ""
+	if a.Until != nil {
+		until = " up to " + offset(r, *a.Until) + ", where the recording ends"
+	}
+	fmt.Fprintf(b, "\nverdict: %s (net change of each node group%s; recorded from %s)\n", verdict, until, r.Recorded.Source)
 	for _, g := range a.Groups {
 		fmt.Fprintf(b, "  %s: recorded %+d, replayed %+d\n", g.NodeGroup, g.Recorded, g.Replayed)
 	}

@@ -85,6 +85,8 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 func createTemp(dst string) (*os.File, error) {
 	if info, err := os.Stat(dst); err == nil && info.IsDir() {
 		return nil, errors.New("it is a directory: give the name of a file")
+	} else if err == nil && !info.Mode().IsRegular() { // the finished file would take the place of a device
+		return nil, errors.New("it is no regular file: give the name of one")
 	}
 	f, err := os.CreateTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*.importing")
 	if err != nil {

@@ -24,7 +24,7 @@ func lockForWriting(path string) (*writerLock, error) {
 		l := flock.New(lockPath)
 		ok, err := l.TryLock()
 		if err != nil {
-			return nil, fmt.Errorf("lock %s: %w", lockPath, err)
+			return nil, fmt.Errorf("history %s: lock beside it: %w: its folder must exist and be writable", path, WithoutPaths(err))
 		}
 		if !ok {
 			pid := readPID(lockPath)

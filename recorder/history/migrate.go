@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"sort"
+	"sync"
 )
 
 //go:embed migrations/*.sql
@@ -59,14 +60,16 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if have >= len(names) {
 		return nil
 	}
-	for _, name := range names[have:] {
-		script, err := migrationFiles.ReadFile(name)
+	if have == 0 {
+		script, err := newest()
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
-			return fmt.Errorf("migration %s: %w", path.Base(name), err)
+		if _, err := tx.ExecContext(ctx, script); err != nil {
+			return fmt.Errorf("new schema: %w", err)
 		}
+	} else if err := applyScripts(ctx, tx, names[have:]); err != nil {
+		return err
 	}
 	for _, pragma := range []string{fmt.Sprintf(`PRAGMA application_id = %d`, applicationID), fmt.Sprintf(`PRAGMA user_version = %d`, len(names))} {
 		if _, err := tx.ExecContext(ctx, pragma); err != nil {
@@ -75,6 +78,45 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	}
 	return tx.Commit()
 }
+
+func applyScripts(ctx context.Context, tx *sql.Tx, names []string) error {
+	for _, name := range names {
+		script, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
+			return fmt.Errorf("migration %s: %w", path.Base(name), err)
+		}
+	}
+	return nil
+}
+
+// newest is the script of what all migrations make of nothing, which takes a fraction of their time. They add no rows.
+var newest = sync.OnceValues(func() (script string, err error) {
+	names, err := migrations()
+	if err != nil {
+		return "", err
+	}
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	ctx := context.Background() // it is of the process, not of the caller
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing is kept
+	if err := applyScripts(ctx, tx, names); err != nil {
+		return "", err
+	}
+	// Tables before what is made of them; what SQLite makes by itself has no text.
+	err = tx.QueryRowContext(ctx, `SELECT group_concat(sql, ';' || char(10)) FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+		ORDER BY CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, rowid)`).Scan(&script)
+	return script + ";", err
+})
 
 // migratedCopy makes a private copy of an open history with the newest schema, in a folder of its own that the caller
 // removes. The history itself is only read, and may be written by a recorder meanwhile.

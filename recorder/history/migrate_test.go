@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"bytes"
+	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
@@ -114,5 +115,42 @@ func TestMigrationIsOneTransaction(t *testing.T) {
 	}
 	if readText(t, path) != before {
 		t.Error("the file was changed")
+	}
+}
+
+// A new history has the schema that an old one gets step by step.
+func TestNewSchemaIsTheMigratedOne(t *testing.T) {
+	schema := func(path string) map[string]string {
+		w := create(t, path)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		rows, err := db.QueryContext(t.Context(), `SELECT type || ' ' || name || ' of ' || tbl_name, coalesce(sql, '') FROM sqlite_schema
+			UNION ALL SELECT 'version', user_version FROM pragma_user_version
+			UNION ALL SELECT 'application', application_id FROM pragma_application_id`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		out := map[string]string{}
+		for rows.Next() {
+			var name, text string
+			if err := rows.Scan(&name, &text); err != nil {
+				t.Fatal(err)
+			}
+			out[name] = text
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if diff := cmp.Diff(schema(copyOf(t, schema2)), schema(filepath.Join(t.TempDir(), "h.db"))); diff != "" {
+		t.Errorf("schema (-migrated +new):\n%s", diff)
 	}
 }

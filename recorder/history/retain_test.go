@@ -217,6 +217,53 @@ func TestRetainStopped(t *testing.T) {
 	}
 }
 
+// Series that have samples stay, however many there are.
+func TestRetainKeepsManySeries(t *testing.T) {
+	defer history.SetRetainChunk(history.SetRetainChunk(2))
+	path := filepath.Join(t.TempDir(), "h.db")
+	w := create(t, path)
+	if _, err := w.Begin(t.Context(), start, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(t.Context(), []history.Entry{change(0, scalehist.OpAdd, pod("a", uid(1))), change(time.Second, scalehist.OpDelete, pod("a", uid(1)))}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.End(t.Context(), at(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, d := range []time.Duration{0, time.Minute} {
+		want = nil
+		for i := range 7 {
+			name := fmt.Sprint("s", i)
+			if i == 3 && d > 0 {
+				continue // it was sampled no more
+			}
+			want = append(want, name)
+			if err := w.Sample(t.Context(), []history.Sample{{Series: name, At: at(d), Value: 1}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	report, err := w.Retain(t.Context(), at(2*time.Second))
+	if err != nil || report.Samples != 7 {
+		t.Fatalf("retain: %+v, %v", report, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for s, err := range reopen(t, path).Samples(t.Context(), time.Time{}, time.Time{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, s.Series)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}
+
 // expiring is a context that is cancelled once it was asked often enough.
 type expiring struct {
 	context.Context //nolint:containedctx // it is a context

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -60,14 +61,7 @@ func (w *Writer) sweep(ctx context.Context) (int64, error) {
 			break
 		}
 	}
-	if _, err := w.page(ctx, `SELECT id FROM series r WHERE id > ? AND EXISTS (SELECT 1 FROM sample s WHERE s.series_id = r.id) LIMIT ?`, 0, func(rows *sql.Rows) error {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		series.add(id)
-		return nil
-	}); err != nil {
+	if err := w.usedSeries(ctx, &series); err != nil {
 		return 0, err
 	}
 	total := int64(0)
@@ -89,6 +83,23 @@ func (w *Writer) sweep(ctx context.Context) (int64, error) {
 	return total, nil
 }
 
+// usedSeries adds the series that have samples, in one pass: no index leads from a series to its samples.
+func (w *Writer) usedSeries(ctx context.Context, used *ids) error {
+	rows, err := w.db.QueryContext(ctx, `SELECT DISTINCT series_id FROM sample`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		used.add(id)
+	}
+	return rows.Err()
+}
+
 // page runs f for up to retainChunk rows behind after and says how many there were.
 func (w *Writer) page(ctx context.Context, query string, after int64, f func(*sql.Rows) error) (int, error) {
 	rows, err := w.db.QueryContext(ctx, query, after, retainChunk)
@@ -106,8 +117,16 @@ func (w *Writer) page(ctx context.Context, query string, after int64, f func(*sq
 	return n, rows.Err()
 }
 
-func (w *Writer) sweepTable(ctx context.Context, table string, used ids) (int64, error) {
-	total := int64(0)
+// sweepTable deletes the rows that are not used. The check of foreign keys is off meanwhile: for each row it would look
+// through a whole table, the samples for a series.
+func (w *Writer) sweepTable(ctx context.Context, table string, used ids) (total int64, err error) {
+	if _, err := w.db.ExecContext(ctx, `PRAGMA foreign_keys = 0`); err != nil {
+		return 0, err
+	}
+	defer func() {
+		_, on := w.db.ExecContext(context.WithoutCancel(ctx), `PRAGMA foreign_keys = 1`)
+		err = errors.Join(err, on)
+	}()
 	for after := int64(0); ; {
 		var dead []int64
 		n, err := w.page(ctx, `SELECT id FROM `+table+` WHERE id > ? ORDER BY id LIMIT ?`, after, func(rows *sql.Rows) error {

@@ -1,7 +1,11 @@
 package cloudprovider
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -10,7 +14,7 @@ type FaultKind string
 
 // The kinds of faults.
 const (
-	// FaultStockOut: instances asked for answer with an OutOfResources creation error after Fault.Delay.
+	// FaultStockOut: instances asked for answer with a creation error after Fault.Delay: of Fault.Class, with Fault.Code.
 	FaultStockOut FaultKind = "stock-out"
 	// FaultRefuse: IncreaseSize itself returns an error and nothing is made.
 	FaultRefuse FaultKind = "refuse"
@@ -18,7 +22,18 @@ const (
 	FaultSlow FaultKind = "slow"
 	// FaultNeverRegister: the instance exists, its node never joins.
 	FaultNeverRegister FaultKind = "never-register"
+	// FaultDown: the provider's API does not answer: Refresh, IncreaseSize, DecreaseTargetSize and DeleteNodes return
+	// errors and nothing is made or deleted. What was asked for before goes on.
+	FaultDown FaultKind = "down"
 )
+
+// The codes of creation errors, as GCE words them; other providers have their own.
+const (
+	CodeStockOut = "RESOURCE_POOL_EXHAUSTED"
+	CodeQuota    = "QUOTA_EXCEEDED"
+)
+
+var faultKinds = []FaultKind{FaultStockOut, FaultRefuse, FaultSlow, FaultNeverRegister, FaultDown}
 
 // Fault is something that goes wrong with requests made in [From, To). A zero From or To is open.
 type Fault struct {
@@ -28,23 +43,34 @@ type Fault struct {
 	Kind     FaultKind
 	// Delay: for slow the extra time, for stock-out the time to the error (zero: DefaultStockOutDelay).
 	Delay time.Duration
-	// Count limits how many instances (for refuse: calls) it hits; zero is no limit.
-	Count int
+	// Skip lets so many instances (for refuse and down: calls) through first. Count limits how many it hits after them;
+	// zero is no limit.
+	Skip, Count int
+	// Class and Code are what a stock-out answers with; empty are ErrorOutOfResources and CodeStockOut.
+	Class ErrorClass
+	Code  string
 	// Message is what the provider says; empty takes a stated text.
 	Message string
 }
 
 func (f Fault) check() error {
-	switch f.Kind {
-	case FaultStockOut, FaultRefuse, FaultSlow, FaultNeverRegister:
-	default:
-		return fmt.Errorf("kind %q is unknown: want stock-out, refuse, slow or never-register", f.Kind)
+	if !slices.Contains(faultKinds, f.Kind) {
+		return fmt.Errorf("kind %q is unknown: want stock-out, refuse, slow, never-register or down", f.Kind)
+	}
+	if (f.Class != "" || f.Code != "") && f.Kind != FaultStockOut {
+		return fmt.Errorf("%s takes no class and no code: no instance answers with an error", f.Kind)
+	}
+	if f.Class != "" && f.Class != ErrorOutOfResources && f.Class != ErrorOther {
+		return fmt.Errorf("class %q is unknown: want %s or %s", f.Class, ErrorOutOfResources, ErrorOther)
+	}
+	if strings.ContainsAny(f.Code, " ;") {
+		return fmt.Errorf("code %q must be one word: upstream writes it as class.code; message", f.Code)
 	}
 	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
 		return fmt.Errorf("from %s is not before to %s", f.From.Format(time.RFC3339), f.To.Format(time.RFC3339))
 	}
-	if f.Delay < 0 || f.Count < 0 {
-		return fmt.Errorf("delay %s and count %d must not be negative", f.Delay, f.Count)
+	if f.Delay < 0 || f.Count < 0 || f.Skip < 0 {
+		return fmt.Errorf("delay %s, count %d and skip %d must not be negative", f.Delay, f.Count, f.Skip)
 	}
 	if f.Kind == FaultSlow && f.Delay == 0 {
 		return fmt.Errorf("slow needs a delay")
@@ -57,15 +83,37 @@ func (f Fault) hits(group string, now time.Time) bool {
 		(f.From.IsZero() || !now.Before(f.From)) && (f.To.IsZero() || now.Before(f.To))
 }
 
-// take returns the first fault that hits the group now and has count left, and uses it up by one. refuse selects
-// faults of the call or of single instances.
-func (p *Provider) take(group string, now time.Time, refuse bool) (Fault, bool) {
+// take returns the first fault of the kinds that hits the group now, has let enough through and has count left, and uses
+// it up by one. A call that concerns no single group has none.
+func (p *Provider) take(group string, now time.Time, kinds ...FaultKind) (Fault, bool) {
 	for i, f := range p.opts.Faults {
-		if (f.Kind == FaultRefuse) != refuse || !f.hits(group, now) || (f.Count > 0 && p.faultUsed[i] >= f.Count) {
+		if !slices.Contains(kinds, f.Kind) || !f.hits(group, now) || (f.Count > 0 && p.faultUsed[i] >= f.Skip+f.Count) {
 			continue
 		}
 		p.faultUsed[i]++
-		return f, true
+		if p.faultUsed[i] > f.Skip {
+			return f, true
+		}
 	}
 	return Fault{}, false
+}
+
+// Refresh is upstream's call at the beginning of every loop, by which a provider brings its view up to date. Here it
+// only tells whether the provider answers.
+func (p *Provider) Refresh(now time.Time) error { return p.answers("", now) }
+
+// answers is an error while the provider is down.
+func (p *Provider) answers(group string, now time.Time) error {
+	if f, down := p.take(group, now, FaultDown); down {
+		return errors.New(cmp.Or(f.Message, "the cloud provider does not answer"))
+	}
+	return nil
+}
+
+// failure is the creation error of a stock-out.
+func (f Fault) failure(group string) *InstanceError {
+	return &InstanceError{
+		Class: cmp.Or(f.Class, ErrorOutOfResources), Code: cmp.Or(f.Code, CodeStockOut),
+		Message: cmp.Or(f.Message, fmt.Sprintf("node group %s is out of stock", group)),
+	}
 }

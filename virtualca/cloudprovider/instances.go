@@ -1,6 +1,7 @@
 package cloudprovider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -21,7 +22,7 @@ const (
 // ErrorClass groups creation errors as upstream does (cloudprovider.InstanceErrorClass).
 type ErrorClass string
 
-// The classes of creation errors.
+// The classes of creation errors, 1 and 99 in upstream's protocol: no stock or no quota, and all else.
 const (
 	ErrorOutOfResources ErrorClass = "OutOfResources"
 	ErrorOther          ErrorClass = "Other"
@@ -122,7 +123,7 @@ func (g *group) live() int {
 }
 
 // IncreaseSize asks for delta more nodes. It is an error, and nothing happens, when the group is unknown, delta is
-// not positive, the new target would pass the max size, or a refuse fault hits.
+// not positive, the new target would pass the max size, the provider is down, or a refuse fault hits.
 func (p *Provider) IncreaseSize(ctx context.Context, now time.Time, name string, delta int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -137,7 +138,10 @@ func (p *Provider) IncreaseSize(ctx context.Context, now time.Time, name string,
 	if g.TargetSize+delta > g.MaxSize {
 		return fmt.Errorf("size increase of %s is too large: desired %d, max %d", name, g.TargetSize+delta, g.MaxSize)
 	}
-	if f, ok := p.take(name, now, true); ok {
+	if err := p.answers(name, now); err != nil {
+		return err
+	}
+	if f, ok := p.take(name, now, FaultRefuse); ok {
 		if f.Message != "" {
 			return fmt.Errorf("%s", f.Message)
 		}
@@ -153,8 +157,8 @@ func (p *Provider) IncreaseSize(ctx context.Context, now time.Time, name string,
 }
 
 // DecreaseTargetSize takes delta (positive) off the target size without deleting nodes: instances still creating are
-// cancelled, the newest first. It is an error when fewer than delta are creating and the target would fall below the
-// nodes that exist.
+// cancelled, the newest first. It is an error when the provider is down, or when fewer than delta are creating and the
+// target would fall below the nodes that exist.
 func (p *Provider) DecreaseTargetSize(ctx context.Context, now time.Time, name string, delta int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -162,6 +166,9 @@ func (p *Provider) DecreaseTargetSize(ctx context.Context, now time.Time, name s
 	g, ok := p.groups[name]
 	if !ok {
 		return errNoGroup(name)
+	}
+	if err := p.answers(name, now); err != nil {
+		return err
 	}
 	if delta <= 0 {
 		return fmt.Errorf("target size decrease of %s must be positive, got %d", name, delta)
@@ -187,8 +194,8 @@ func (p *Provider) DecreaseTargetSize(ctx context.Context, now time.Time, name s
 }
 
 // DeleteNodes deletes instances by node name and lowers the target size by as many. A creating instance is gone at
-// once, a running one after the deletion delay. It is an error, and nothing happens, when a name is no instance of
-// the group, is being deleted already, or running nodes would take the target below the min size.
+// once, a running one after the deletion delay. It is an error, and nothing happens, when the provider is down, a name is
+// no instance of the group, is being deleted already, or running nodes would take the target below the min size.
 func (p *Provider) DeleteNodes(ctx context.Context, now time.Time, name string, nodeNames []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -196,6 +203,9 @@ func (p *Provider) DeleteNodes(ctx context.Context, now time.Time, name string, 
 	g, ok := p.groups[name]
 	if !ok {
 		return errNoGroup(name)
+	}
+	if err := p.answers(name, now); err != nil {
+		return err
 	}
 	running := 0
 	seen := map[string]bool{}
@@ -235,22 +245,15 @@ func (p *Provider) request(g *group, now time.Time) {
 	name := p.nextName(g)
 	i := &instance{Instance: Instance{ID: providerIDPrefix + name, State: InstanceCreating, NodeName: name, CreatedAt: now}}
 	i.joinAt = now.Add(p.provisionDelay(g.Name))
-	if f, ok := p.take(g.Name, now, false); ok {
+	if f, ok := p.take(g.Name, now, FaultStockOut, FaultSlow, FaultNeverRegister); ok {
 		switch f.Kind {
 		case FaultSlow:
 			i.joinAt = i.joinAt.Add(f.Delay)
 		case FaultNeverRegister:
 			i.joinAt = time.Time{}
 		case FaultStockOut:
-			delay, message := f.Delay, f.Message
-			if delay == 0 {
-				delay = DefaultStockOutDelay
-			}
-			if message == "" {
-				message = fmt.Sprintf("node group %s is out of stock", g.Name)
-			}
-			i.joinAt, i.failAt = time.Time{}, now.Add(delay)
-			i.failure = &InstanceError{Class: ErrorOutOfResources, Code: "RESOURCE_POOL_EXHAUSTED", Message: message}
+			i.joinAt, i.failAt = time.Time{}, now.Add(cmp.Or(f.Delay, DefaultStockOutDelay))
+			i.failure = f.failure(g.Name)
 		}
 	}
 	p.add(g, i)

@@ -1,6 +1,7 @@
 package cloudprovider
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -211,6 +212,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"stock-out":               {fault: Fault{Kind: FaultStockOut}, wantEvents: []string{"3 InstanceFailed b-0", "3 InstanceFailed b-1"}, wantStates: []string{"b-0 creating OutOfResources", "b-1 creating OutOfResources"}},
 		"stock-out of one":        {fault: Fault{Kind: FaultStockOut, Count: 1, Delay: 9 * time.Second}, wantEvents: []string{"9 InstanceFailed b-0", "60 NodeJoined b-1"}, wantStates: []string{"b-0 creating OutOfResources", "b-1 running"}},
+		"all but the first":       {fault: Fault{Kind: FaultStockOut, Skip: 1, Class: ErrorOther, Code: "X"}, wantEvents: []string{"3 InstanceFailed b-1", "60 NodeJoined b-0"}, wantStates: []string{"b-0 running", "b-1 creating Other"}},
 		"refuse":                  {fault: Fault{Kind: FaultRefuse}, wantErr: true},
 		"refuse another group":    {fault: Fault{Kind: FaultRefuse, Group: "a"}, wantEvents: []string{"60 NodeJoined b-0", "60 NodeJoined b-1"}, wantStates: []string{"b-0 running", "b-1 running"}},
 		"slow":                    {fault: Fault{Kind: FaultSlow, Delay: 30 * time.Second}, wantEvents: []string{"90 NodeJoined b-0", "90 NodeJoined b-1"}, wantStates: []string{"b-0 running", "b-1 running"}},
@@ -230,6 +232,49 @@ func TestFaults(t *testing.T) {
 				t.Errorf("instances (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDown: while the provider is down every call is an error and changes nothing; what was asked for before comes.
+func TestDown(t *testing.T) {
+	p := provider(t, Options{Faults: []Fault{{Kind: FaultDown, From: at(10), To: at(100)}, {Kind: FaultDown, Group: "a", From: at(100), Message: "a is away"}}})
+	ctx := t.Context()
+	if err := p.IncreaseSize(ctx, at(0), "b", 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Refresh(at(9)); err != nil {
+		t.Errorf("before: %v", err)
+	}
+	for what, err := range map[string]error{
+		"refresh": p.Refresh(at(10)), "increase": p.IncreaseSize(ctx, at(10), "b", 1),
+		"decrease": p.DecreaseTargetSize(ctx, at(10), "b", 1), "delete": p.DeleteNodes(ctx, at(10), "b", []string{"b-0"}),
+	} {
+		if err == nil || err.Error() != "the cloud provider does not answer" {
+			t.Errorf("%s: error %v, want that it does not answer", what, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"60 NodeJoined b-0", "60 NodeJoined b-1"}, lines(p.Advance(at(99)))); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if err := errors.Join(p.Refresh(at(100)), p.DeleteNodes(ctx, at(100), "b", []string{"b-0"})); err != nil {
+		t.Errorf("after: %v", err)
+	}
+	if err := p.IncreaseSize(ctx, at(100), "a", 1); err == nil || err.Error() != "a is away" {
+		t.Errorf("a alone: error %v", err)
+	}
+}
+
+func TestFaultErrors(t *testing.T) {
+	for want, f := range map[string]Fault{
+		"is unknown: want stock-out":        {Kind: "flood"},
+		"refuse takes no class and no code": {Kind: FaultRefuse, Code: CodeQuota},
+		`class "Mine" is unknown`:           {Kind: FaultStockOut, Class: "Mine"},
+		`code "a b" must be one word`:       {Kind: FaultStockOut, Code: "a b"},
+		"skip -1 must not be negative":      {Kind: FaultStockOut, Skip: -1},
+	} {
+		if _, err := New(nil, Options{Faults: []Fault{f}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want one with %q", f, err, want)
+		}
 	}
 }
 

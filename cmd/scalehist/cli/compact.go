@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +60,9 @@ that a recorder writes to is refused. The folder needs room for a second copy.`,
 func someHistories(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return UsageErrorf(cmd, "%s: missing argument FILE.db", cmd.CommandPath())
+	}
+	if slices.Contains(args, "") {
+		return UsageErrorf(cmd, "%s: FILE.db is empty", cmd.CommandPath())
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,6 +95,9 @@ func runDoctor(cmd *cobra.Command, s IO, f *doctorFlags, args []string) error {
 	if len(args) == 0 {
 		return UsageErrorf(cmd, "%s: missing argument FILE.db", cmd.CommandPath())
 	}
+	if slices.Contains(args, "") {
+		return UsageErrorf(cmd, "%s: FILE.db is empty", cmd.CommandPath())
+	}
 	if !slices.Contains([]string{doctorText, doctorJSON, doctorGitHub}, f.format) {
 		return UsageErrorf(cmd, "--output %q: must be text, json or github", f.format)
 	}
@@ -116,17 +120,22 @@ func runDoctor(cmd *cobra.Command, s IO, f *doctorFlags, args []string) error {
 		return from, to, nil
 	}}
 	reports := make([]*doctor.Report, 0, len(args))
-	for i, path := range args {
+	var failed []error // of files that could not be checked; the others still are
+	for _, path := range args {
 		r, err := doctor.Check(cmd.Context(), path, options)
-		if err != nil {
+		if err != nil && cmd.Context().Err() != nil {
 			return err
+		}
+		if err != nil {
+			failed = append(failed, err)
+			continue
 		}
 		reports = append(reports, r)
 		switch f.format {
 		case doctorGitHub:
 			err = r.GitHub(s.Out)
 		case doctorText:
-			if i > 0 {
+			if len(reports) > 1 {
 				fmt.Fprintln(s.Out)
 			}
 			err = r.Text(s.Out, s.doctorPaint())
@@ -139,6 +148,9 @@ func runDoctor(cmd *cobra.Command, s IO, f *doctorFlags, args []string) error {
 		if err := s.PrintJSON(reports); err != nil {
 			return err
 		}
+	}
+	if len(failed) > 0 {
+		return errors.Join(failed...)
 	}
 	return doctorExit(reports)
 }

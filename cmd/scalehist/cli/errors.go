@@ -68,6 +68,11 @@ func exactArgs(what ...string) cobra.PositionalArgs {
 		case len(args) > len(what):
 			return UsageErrorf(cmd, "%s: unexpected argument %q", cmd.CommandPath(), args[len(what)])
 		}
+		for i, arg := range args {
+			if arg == "" {
+				return UsageErrorf(cmd, "%s: %s is empty", cmd.CommandPath(), what[i])
+			}
+		}
 		return nil
 	}
 }

@@ -43,6 +43,9 @@ The log is sorted and the same for the same content, so it is also the way to se
 				return err
 			}
 			defer func() { err = errors.Join(err, db.Close()) }()
+			if to != "" && sameFile(args[0], to) {
+				return fmt.Errorf("export: %s is the history itself: give the log another name", to)
+			}
 			start, end, err := resolveWindow(db, &from, &until)
 			if err != nil {
 				return err
@@ -91,13 +94,22 @@ func resolveWindow(db *history.DB, from, to *TimeFlag) (start, end time.Time, er
 // writeWhole writes a file that appears complete or not at all. Its errors are about path: nobody asked for the
 // temporary file.
 func writeWhole(ctx context.Context, path string, write func(context.Context, io.Writer) error) (err error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("write %s: it is a directory: give the name of a file", path)
+	name := path
+	if info, err := os.Stat(path); err == nil {
+		switch {
+		case info.IsDir():
+			return fmt.Errorf("write %s: it is a directory: give the name of a file", name)
+		case !info.Mode().IsRegular():
+			return writeStraight(ctx, path, write)
+		}
+		if path, err = filepath.EvalSymlinks(path); err != nil { // a link stays, and what it leads to is replaced
+			return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
+		}
 	}
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("write %s: folder %s: %w: choose one that exists and can be written", path, dir, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: folder %s: %w: choose one that exists and can be written", name, dir, history.WithoutPaths(err))
 	}
 	defer func() {
 		if err != nil {
@@ -105,15 +117,37 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 		}
 	}()
 	if err := write(ctx, f); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, history.WithoutPaths(err)), f.Close())
+		return errors.Join(fmt.Errorf("write %s: %w", name, history.WithoutPaths(err)), f.Close())
 	}
 	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
+	}
+	return nil
+}
+
+// writeStraight writes to what is no file that could be replaced, and must not be: a device, a pipe.
+func writeStraight(ctx context.Context, path string, write func(context.Context, io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, history.WithoutPaths(err))
+	}
+	if err := errors.Join(write(ctx, f), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, history.WithoutPaths(err))
 	}
 	return nil
+}
+
+// sameFile says whether both names lead to one file that exists.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // stamp prints an instant for people: UTC, to the millisecond where it has any.

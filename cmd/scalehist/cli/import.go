@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,10 @@ appears complete or not at all.`,
 			}
 			in, name := s.In, "standard input"
 			if args[0] != "-" {
-				f, err := os.Open(args[0])
+				if sameFile(args[0], to) {
+					return fmt.Errorf("import: %s is the log itself: give the history another name", to)
+				}
+				f, err := openLog(args[0])
 				if err != nil {
 					return fmt.Errorf("import: %w", err)
 				}
@@ -69,6 +73,30 @@ appears complete or not at all.`,
 	requireFlag(cmd, "output")
 	return cmd
 }
+
+// openLog opens an object log. What is none for sure is told apart before a line of it is read.
+func openLog(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("object log %s: %w: give a log, for example one of 'scalehist export'", path, history.WithoutPaths(err))
+	}
+	why := ""
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		why = "it is a directory: give a log, for example one of 'scalehist export'"
+	} else if err == nil && info.Mode().IsRegular() { // a pipe cannot be read twice
+		head := make([]byte, len(sqliteMagic))
+		if n, err := f.ReadAt(head, 0); (err == nil || errors.Is(err, io.EOF)) && string(head[:n]) == sqliteMagic {
+			why = "it is an SQLite database: a history needs no import; 'scalehist export' makes a log of it"
+		}
+	}
+	if why != "" {
+		return nil, errors.Join(fmt.Errorf("%s: %s", path, why), f.Close())
+	}
+	return f, nil
+}
+
+// sqliteMagic begins every SQLite database (https://sqlite.org/fileformat.html#magic_header_string).
+const sqliteMagic = "SQLite format 3\x00"
 
 // requireFlag marks a flag of cmd as required.
 func requireFlag(cmd *cobra.Command, name string) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/sources"
 )
 
 func init() { register(newInspectCommand) }
@@ -32,7 +34,9 @@ type inspection struct {
 	Changes    []scalehist.SettingsChange `json:"settingsChanges"`
 	StepsFrom  string                     `json:"stepsFrom"`
 	Steps      []scalehist.RecordedStep   `json:"steps"`
-	Warnings   []string                   `json:"warnings"`
+	// Notes are what the recorder noted about its own work.
+	Notes    recorderNotes `json:"notes"`
+	Warnings []string      `json:"warnings"`
 }
 
 type inspectedGroup struct {
@@ -45,6 +49,9 @@ type inspectedGroup struct {
 	Peak        int    `json:"peak"`
 	Final       int    `json:"final"`
 	HasTemplate bool   `json:"hasTemplate"`
+	// BoundsFrom and TargetSizeFrom say where the sizes come from ("nodes": counted); empty if the source did not say.
+	BoundsFrom     string `json:"boundsFrom,omitempty"`
+	TargetSizeFrom string `json:"targetSizeFrom,omitempty"`
 }
 
 func newInspectCommand(s IO) *cobra.Command {
@@ -53,7 +60,8 @@ func newInspectCommand(s IO) *cobra.Command {
 		Use:   "inspect FILE.db",
 		Short: "Show what a history holds",
 		Long: `Show what a history holds: its span, recordings and gaps, how much of which kind, the node groups, the autoscaler's
-settings, and the scale-ups and scale-downs that were seen.
+settings, the scale-ups and scale-downs that were seen, and what the recorder noted about itself: measurements, a wrong
+clock, deletions that nobody saw. Of a group it tells where its bounds and its size come from: "nodes" means counted.
 
 For more, open it with sqlite3: a view per kind (pod, node, node_group, ca_settings, scale_up, ...) reads as tables.`,
 		Example: `  # What is in the file?
@@ -130,6 +138,9 @@ func inspect(ctx context.Context, db *history.DB) (*inspection, error) {
 	if from == history.StepsFromEvents {
 		v.followEvents()
 	}
+	if v.Notes, err = readNotes(ctx, db); err != nil {
+		return nil, err
+	}
 	v.warn()
 	return v, nil
 }
@@ -162,6 +173,15 @@ func (v *inspection) groups(ctx context.Context, db *history.DB) error {
 		if i, ok := index[n.Name]; ok {
 			g := &v.NodeGroups[i]
 			g.MachineType, g.Zone, g.HasTemplate = n.MachineType, n.Zone, n.Template != nil
+		}
+	}
+	objects, err := db.NodeGroupObjects(ctx, v.To)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if i, ok := index[o.Name]; ok {
+			v.NodeGroups[i].BoundsFrom, v.NodeGroups[i].TargetSizeFrom = o.Annotations[sources.BoundsFrom], o.Annotations[sources.TargetSizeFrom]
 		}
 	}
 	slices.SortFunc(v.NodeGroups, func(a, b inspectedGroup) int { return strings.Compare(a.Name, b.Name) })
@@ -250,14 +270,23 @@ func (v *inspection) print(s IO, f Format) {
 	if len(v.NodeGroups) > 0 {
 		groups := Table{Title: "\nNode groups", Columns: []Column{{Name: "name"}, {Name: "machine"}, {Name: "zone"}, {Name: "min", Right: true}, {Name: "max", Right: true},
 			{Name: "initial", Right: true}, {Name: "peak", Right: true}, {Name: "final", Right: true}}}
+		told := slices.ContainsFunc(v.NodeGroups, func(g inspectedGroup) bool { return g.BoundsFrom != "" || g.TargetSizeFrom != "" })
+		if told {
+			groups.Columns = append(groups.Columns, Column{Name: "bounds from"}, Column{Name: "size from"})
+		}
 		for _, g := range v.NodeGroups {
-			groups.Rows = append(groups.Rows, []string{g.Name, g.MachineType, g.Zone, strconv.Itoa(g.MinSize), strconv.Itoa(g.MaxSize),
-				strconv.Itoa(g.Initial), strconv.Itoa(g.Peak), strconv.Itoa(g.Final)})
+			row := []string{g.Name, g.MachineType, g.Zone, strconv.Itoa(g.MinSize), strconv.Itoa(g.MaxSize),
+				strconv.Itoa(g.Initial), strconv.Itoa(g.Peak), strconv.Itoa(g.Final)}
+			if told {
+				row = append(row, cmp.Or(g.BoundsFrom, "-"), cmp.Or(g.TargetSizeFrom, "-"))
+			}
+			groups.Rows = append(groups.Rows, row)
 		}
 		s.PrintTable(groups, f)
 	}
 	v.printSettings(s, f)
 	v.printSteps(s, f)
+	v.Notes.print(s, f, v.Stats.Usages)
 	for _, w := range v.Warnings {
 		fmt.Fprintf(s.Out, "\nwarning: %s", w)
 	}

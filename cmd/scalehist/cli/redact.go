@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -77,17 +78,27 @@ type redactedJSON struct {
 }
 
 func runRedact(cmd *cobra.Command, s IO, src string, f *redactFlags) error {
+	if sameFile(src, f.to) {
+		return fmt.Errorf("redact: %s is the original, which is not replaced: give the copy another name", f.to)
+	}
 	salt, err := saltOf(f)
 	if err != nil {
 		return fmt.Errorf("redact: %w", err)
 	}
-	for flag, path := range map[string]string{"save-salt": f.saveSalt, "save-mapping": f.saveMapping} {
-		if path == "" {
+	for _, secret := range []struct{ flag, path string }{{"save-salt", f.saveSalt}, {"save-mapping", f.saveMapping}} {
+		if secret.path == "" {
 			continue
 		}
-		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("redact: --%s %s exists already: choose another name", flag, path)
+		if _, err := os.Lstat(secret.path); err == nil {
+			return fmt.Errorf("redact: --%s %s exists already: choose another name", secret.flag, secret.path)
 		}
+		dir := filepath.Dir(secret.path)
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() { // known before the copy is made
+			return fmt.Errorf("redact: --%s %s: there is no folder %s: choose one that exists and can be written", secret.flag, secret.path, dir)
+		}
+	}
+	if f.saveSalt != "" && filepath.Clean(f.saveSalt) == filepath.Clean(f.saveMapping) {
+		return fmt.Errorf("redact: --save-salt and --save-mapping are both %s: choose two names", f.saveSalt)
 	}
 	progress := s.NewProgress("redacting lines", -1)
 	result, err := redact.File(cmd.Context(), src, f.to, redact.Options{Salt: salt, KeepLabels: f.keep, KeepNamespaces: f.keepNamespaces,

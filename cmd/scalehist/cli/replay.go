@@ -48,6 +48,8 @@ type replayFlags struct {
 	faultFile  string
 	deletion   time.Duration
 	seed       int64
+	ties       string
+	signs      bool
 }
 
 func newReplayCommand(s IO) *cobra.Command {
@@ -110,6 +112,8 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
 	flags.StringToStringVar(&f.bounds, "node-group", nil, "override the bounds of single groups: workers=1:20")
 	flags.Int64Var(&f.seed, "seed", 0, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
+	flags.StringVar(&f.ties, "ties", string(harness.TiesByHash), "how ties between equals are broken: by hashes of names, or by creation; with creation a redacted history replays to the same report")
+	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt and timeline.txt there")
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
@@ -125,6 +129,7 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 		"playback":   {string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent)},
 		"scheduler":  {string(profile.ScoringDefault), string(profile.ScoringBinPacking)},
 		"autoscaler": engines.Names(),
+		"ties":       {string(harness.TiesByHash), string(harness.TiesByCreation)},
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
@@ -257,15 +262,19 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	if scoring != profile.ScoringDefault && scoring != profile.ScoringBinPacking {
 		return nil, UsageErrorf(cmd, "--scheduler %q: want default or bin-packing", f.scheduler)
 	}
+	ties := harness.Ties(f.ties)
+	if !slices.Contains(harness.TiesKinds, ties) {
+		return nil, UsageErrorf(cmd, "--ties %q: want hash or creation", f.ties)
+	}
 	if f.duration < 0 || f.delay < 0 || f.batch < 0 || f.deletion < 0 {
 		return nil, UsageErrorf(cmd, "--for, --provision-delay, --deletion-delay and --batch-interval must not be negative")
 	}
 	opts := []harness.Option{
 		harness.WithAutoscaler(engine), harness.WithFlags(f.flags...), harness.WithScoring(scoring),
-		harness.WithRecordedFaults(f.faults), harness.WithDefaultProvisionDelay(f.delay), harness.WithSeed(f.seed),
+		harness.WithRecordedFaults(f.faults), harness.WithDefaultProvisionDelay(f.delay), harness.WithSeed(f.seed), harness.WithTies(ties),
 		harness.WithControlPlane("envtest", func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error) {
 			return kvcl.Start(ctx, kvcl.Options{
-				Now: now, Scoring: scoring, LogDir: f.logs, Assets: assets.Options{Progress: s.Err},
+				Now: now, Scoring: scoring, NamelessTies: ties == harness.TiesByCreation, LogDir: f.logs, Assets: assets.Options{Progress: s.Err},
 			})
 		}),
 	}
@@ -274,6 +283,9 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	}
 	if cmd.Flags().Changed("deletion-delay") {
 		opts = append(opts, harness.WithDeletionDelay(f.deletion))
+	}
+	if f.signs {
+		opts = append(opts, harness.WithSigns())
 	}
 	faults, err := f.faultList(cmd)
 	if err != nil {

@@ -26,6 +26,9 @@ func Stdio() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv
 
 // isTerminal says whether w is a terminal that a person looks at.
 func isTerminal(w io.Writer) bool {
+	if k, ok := w.(*keptWriter); ok {
+		w = k.w
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -52,9 +55,11 @@ func register(constructor func(IO) *cobra.Command) { constructors = append(const
 // Execute runs scalehist with args and returns its exit code. It prints an error once, to s.Err.
 func Execute(ctx context.Context, args []string, s IO) int {
 	var logs logFlags
+	out := &keptWriter{w: s.Out}
+	s.Out = out
 	root := newRootCommand(s, &logs)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := out.check(root.ExecuteContext(ctx))
 	return report(ctx, s.Err, errors.Join(err, logs.close()))
 }
 
