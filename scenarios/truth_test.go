@@ -35,8 +35,8 @@ var _ = Describe("The truth about a real autoscaler", func() {
 		Entry("three balanced zones", "ca-balance-zones.jsonl.gz", "ca-balance-zones", SpecTimeout(4*time.Minute)),
 		Entry("a stock-out", "ca-stockout-fallback.jsonl", "ca-stockout-fallback", SpecTimeout(4*time.Minute)),
 		// The nodes asked for first have room for all pods but one or two, depending on the order in which pods are listed,
-		// which upstream leaves to chance. In each of the five runs it was one, which is what happens with this seed.
-		Entry("a burst, then idle nodes", "ca-burst-then-idle.jsonl.gz", "ca-burst-then-idle", harness.WithSeed(1), SpecTimeout(4*time.Minute)),
+		// which upstream leaves to chance: a third of the seeds agree, the default one among them (docs/truth.md).
+		Entry("a burst, then idle nodes", "ca-burst-then-idle.jsonl.gz", "ca-burst-then-idle", SpecTimeout(4*time.Minute)),
 		Entry("a PodDisruptionBudget that blocks a drain until it is relaxed", "ca-pdb-blocks-drain.jsonl", "ca-pdb-blocks-drain", SpecTimeout(4*time.Minute)),
 	)
 })

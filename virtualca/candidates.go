@@ -19,7 +19,7 @@ func (l *loop) candidates() []*corev1.Node {
 	}
 	var all []candidate
 	nodes := l.nodes
-	if seed := l.a.settings.Seed; seed != 0 {
+	if seed := l.a.settings.NodeSeed; seed != 0 {
 		nodes = listingOrder(nodes, seed<<32+int64(l.d.Loop), tieName(&l.a.settings, func(n *corev1.Node) string { return n.Name }))
 	}
 	emptiness := l.knownEmptiness()

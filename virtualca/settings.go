@@ -8,10 +8,12 @@ type Settings struct {
 	ScanInterval time.Duration
 	// Expander is the chain of expanders, in order (--expander).
 	Expander []string
-	// Seed feeds what upstream leaves to chance: the random expander, the order in which pods are listed, and with a
-	// seed other than 0 the order in which nodes are looked at for removal. Each seed is one of upstream's possible
-	// runs. It is not an upstream flag.
+	// Seed feeds what upstream leaves to chance: the random expander and the order in which pods are listed. Each seed
+	// is one of upstream's possible runs. It is not an upstream flag.
 	Seed int64
+	// NodeSeed does the same for the order in which nodes are looked at for removal; 0 takes them as they came, the
+	// order that is easiest to follow in a report.
+	NodeSeed int64
 	// NamelessTies shuffles what is listed by its place in the list, not by its name: clusters that differ in names only,
 	// and sort alike, are decided alike.
 	NamelessTies bool

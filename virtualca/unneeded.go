@@ -15,7 +15,7 @@ func (l *loop) nodesToDelete() (empty, drained []*unneededNode) {
 	}
 	floor := l.newFloor()
 	order := l.a.down.order
-	if seed := l.a.settings.Seed; seed != 0 {
+	if seed := l.a.settings.NodeSeed; seed != 0 {
 		order = listingOrder(order, seed<<32+int64(l.d.Loop), tieName(&l.a.settings, func(n string) string { return n }))
 	}
 	for _, withPods := range []bool{false, true} {

@@ -119,7 +119,7 @@ func (c Case) start(seed int64) (*world, *virtualca.Autoscaler, time.Time, error
 		return nil, nil, now, err
 	}
 	w.warnings = warnings
-	settings.Seed = seed
+	settings.Seed, settings.NodeSeed = seed, seed
 	settings.Down.Enabled = in.ScaleDown()
 	ca, err := virtualca.New(w, w.provider, settings)
 	return w, ca, now, err

@@ -111,7 +111,7 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 	flags.DurationVar(&f.deletion, "deletion-delay", 0, "time from the deletion of a node to the node being gone (default: the recorded one, else "+cloudprovider.DefaultDeletionDelay.String()+")")
 	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
 	flags.StringToStringVar(&f.bounds, "node-group", nil, "override the bounds of single groups: workers=1:20")
-	flags.Int64Var(&f.seed, "seed", 0, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
+	flags.Int64Var(&f.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
 	flags.StringVar(&f.ties, "ties", string(harness.TiesByHash), "how ties between equals are broken: by hashes of names, or by creation; with creation a redacted history replays to the same report")
 	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt and timeline.txt there")
