@@ -17,7 +17,7 @@ import (
 // file makes a history of a schema by its migrations, with rows.
 func file(t *testing.T, schema int, rows ...string) string {
 	t.Helper()
-	scripts, err := filepath.Glob("../../recorder/history/migrations/*.sql") // in name order
+	scripts, err := filepath.Glob("../migrations/*.sql") // in name order
 	if err != nil || len(scripts) < schema {
 		t.Fatalf("%d migrations, %v", len(scripts), err)
 	}
