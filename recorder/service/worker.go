@@ -82,10 +82,9 @@ func (w *worker) wait(ctx context.Context, d time.Duration) bool {
 // attempt records until ctx ends, the cluster's files change (nil), or it fails. started says whether it recorded.
 func (w *worker) attempt(ctx context.Context) (started bool, err error) {
 	w.begin()
-	used, _ := w.cluster.fingerprint() // what cannot be read fails in prepare
 	r, server, err := w.prepare(&w.cluster, w.path, w.source, w.clock)
 	w.mu.Lock()
-	w.status.Server, w.used = server, used
+	w.status.Server = server
 	if err == nil {
 		w.current = r
 	}
@@ -137,9 +136,12 @@ func (w *worker) attempt(ctx context.Context) (started bool, err error) {
 	}
 }
 
+// begin takes note of the files that an attempt is about to read, before it reads them, so that a change meanwhile is told
+// and what it reads anyway is not.
 func (w *worker) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.used, _ = w.cluster.fingerprint() // what cannot be read fails in prepare
 	w.status.Attempts++
 	w.status.State, w.status.Since, w.status.NextTry = StateConnecting, w.clock.Now(), time.Time{}
 	select {
@@ -205,9 +207,9 @@ func (w *worker) Status() Status {
 
 // filesChanged makes the worker read its files again if they are not those it uses.
 func (w *worker) filesChanged() {
-	now, err := w.cluster.fingerprint()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	now, err := w.cluster.fingerprint() // under the lock: one read before begin's and compared after it would be old
 	if err != nil || now == w.used {
 		return
 	}

@@ -215,10 +215,16 @@ func TestReload(t *testing.T) {
 	} else {
 		a.start <- nil
 	}
-	if c := s.state("d", StateFailed); c.Reason != "kubeconfig: broken" {
-		t.Errorf("d: %+v", c)
+	for failed, recording := false, false; !failed || !recording; { // in either order
+		switch c := <-s.states; {
+		case c.Name == "d" && c.State == StateFailed:
+			if failed = true; c.Reason != "kubeconfig: broken" {
+				t.Errorf("d: %+v", c)
+			}
+		case c.Name == "b" && c.State == StateRecording:
+			recording = true
+		}
 	}
-	s.state("b", StateRecording)
 	select {
 	case <-first["a"].ended:
 		t.Error("a ended, although nothing changed for it")
