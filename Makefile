@@ -7,11 +7,12 @@ GEN       = gen
 PROCS    ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 FUZZTIME ?= 20s
 COUNT    ?= 6
+BENCH    ?= .
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record golden lint bench fuzz mutation build install gitdiff clean assets
+.PHONY: help scenarios test record golden lint bench bench-keep fuzz mutation build install gitdiff clean assets
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,10 +39,23 @@ lint: ## Fail on anything gofmt, go mod tidy, go vet or golangci-lint would chan
 	$(GO) -C tools mod tidy -diff
 	$(TOOL) golangci-lint run ./...
 
-bench: assets ## Measure against the budgets; writes bench/latest/bench.txt, compared with bench/baseline.txt where there is one
+bench: assets ## Measure: make bench [BENCH=Day] [PKG=./harness] [COUNT=6] [LONG=1: minutes on envtest] [PROFILE=1]; writes bench/latest/bench.txt and table.md
 	@mkdir -p bench/latest
-	$(GO) test -run '^$$' -bench . -benchmem -count=$(COUNT) -timeout=60m ./... | tee bench/latest/bench.txt
-	@if test -f bench/baseline.txt; then $(TOOL) benchstat bench/baseline.txt bench/latest/bench.txt; fi
+	@{ echo "# version: $(VERSION)"; echo "# go version: $$($(GO) env GOVERSION)"; echo "# kubernetes: $$($(GO) list -m -f '{{.Version}}' k8s.io/kubernetes)"; \
+	  echo "# cores: $(PROCS)"; echo "# load before: $$(cut -d' ' -f1-3 /proc/loadavg 2>/dev/null || echo unknown)"; } > bench/latest/bench.txt
+	$(if $(LONG),SCALEHIST_BENCH_LONG=1) $(if $(PROFILE),SCALEHIST_BENCH_HEAPS=$(CURDIR)/bench/latest) \
+	  $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(COUNT) -timeout=$(if $(LONG),8h,3h) \
+	  $(if $(PROFILE),-cpuprofile bench/latest/cpu.prof -memprofile bench/latest/mem.prof -o bench/latest/bench.test $(or $(PKG),./harness),$(or $(PKG),./...)) | tee -a bench/latest/bench.txt
+	@$(GO) run ./internal/benchtable -published bench/published.yaml bench/latest/bench.txt > bench/latest/table.md
+	@if test -f bench/baseline.txt -a '$(BENCH)' = .; then $(TOOL) benchstat bench/baseline.txt bench/latest/bench.txt; fi
+	@echo "bench/latest/table.md"$(if $(PROFILE),; echo "profiles: go tool pprof bench/latest/bench.test bench/latest/cpu.prof (mem.prof, heap-day1.prof)")
+
+bench-keep: ## Keep the last measurement as that of a release: make bench-keep [VERSION=v1.2.0]; writes bench/VERSION.txt and .md
+	@case "$(VERSION)" in v[0-9]*-g*|*-dirty) echo "make bench-keep: $(VERSION) is no release: check out a tag, or give VERSION" >&2; exit 2;; v[0-9]*) ;; \
+	  *) echo "make bench-keep: $(VERSION) is no release: check out a tag, or give VERSION" >&2; exit 2;; esac
+	@test -s bench/latest/bench.txt || { echo "make bench-keep: there is no bench/latest/bench.txt: run make bench first" >&2; exit 2; }
+	sed 's/^# version: .*/# version: $(VERSION)/' bench/latest/bench.txt > bench/$(VERSION).txt
+	$(GO) run ./internal/benchtable -published bench/published.yaml bench/$(VERSION).txt > bench/$(VERSION).md
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...); do \

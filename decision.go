@@ -79,7 +79,8 @@ type Decision struct {
 	FilteredSchedulable int `json:"filteredSchedulable,omitempty"`
 	// Upcoming counts the nodes per group that were asked for before and have not joined yet.
 	Upcoming map[string]int `json:"upcoming,omitempty"`
-	// Options are the expansion options in the order they were computed; one is chosen at most.
+	// Options are the expansion options in the order they were computed. The cluster autoscaler chooses one at most, an
+	// autoscaler that plans for all pods at once may choose several.
 	Options []Option `json:"options,omitempty"`
 	// Skipped groups could not grow at all; Rejected groups could, but no pod would have fitted.
 	Skipped  []GroupReason `json:"skipped,omitempty"`

@@ -43,28 +43,28 @@ type Change struct {
 // (a stable ordinal, never map order). Times and UIDs in it are the recorded or virtual ones. The objects are shared
 // with caches: read, never change.
 type Objects struct {
-	Namespaces             []*corev1.Namespace
-	Nodes                  []*corev1.Node
-	Pods                   []*corev1.Pod
-	PriorityClasses        []*schedulingv1.PriorityClass
-	DaemonSets             []*appsv1.DaemonSet
-	Deployments            []*appsv1.Deployment
-	ReplicaSets            []*appsv1.ReplicaSet
-	StatefulSets           []*appsv1.StatefulSet
-	Jobs                   []*batchv1.Job
-	ReplicationControllers []*corev1.ReplicationController
-	Services               []*corev1.Service
-	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
-	PersistentVolumes      []*corev1.PersistentVolume
-	PersistentVolumeClaims []*corev1.PersistentVolumeClaim
-	StorageClasses         []*storagev1.StorageClass
-	CSINodes               []*storagev1.CSINode
-	ConfigMaps             []*corev1.ConfigMap
-	RuntimeClasses         []*nodev1.RuntimeClass
-	ResourceQuotas         []*corev1.ResourceQuota
+	Namespaces             []*corev1.Namespace             `json:"namespaces,omitempty"`
+	Nodes                  []*corev1.Node                  `json:"nodes,omitempty"`
+	Pods                   []*corev1.Pod                   `json:"pods,omitempty"`
+	PriorityClasses        []*schedulingv1.PriorityClass   `json:"priorityClasses,omitempty"`
+	DaemonSets             []*appsv1.DaemonSet             `json:"daemonSets,omitempty"`
+	Deployments            []*appsv1.Deployment            `json:"deployments,omitempty"`
+	ReplicaSets            []*appsv1.ReplicaSet            `json:"replicaSets,omitempty"`
+	StatefulSets           []*appsv1.StatefulSet           `json:"statefulSets,omitempty"`
+	Jobs                   []*batchv1.Job                  `json:"jobs,omitempty"`
+	ReplicationControllers []*corev1.ReplicationController `json:"replicationControllers,omitempty"`
+	Services               []*corev1.Service               `json:"services,omitempty"`
+	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
+	PersistentVolumes      []*corev1.PersistentVolume      `json:"persistentVolumes,omitempty"`
+	PersistentVolumeClaims []*corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
+	StorageClasses         []*storagev1.StorageClass       `json:"storageClasses,omitempty"`
+	CSINodes               []*storagev1.CSINode            `json:"csiNodes,omitempty"`
+	ConfigMaps             []*corev1.ConfigMap             `json:"configMaps,omitempty"`
+	RuntimeClasses         []*nodev1.RuntimeClass          `json:"runtimeClasses,omitempty"`
+	ResourceQuotas         []*corev1.ResourceQuota         `json:"resourceQuotas,omitempty"`
 	// Custom are the objects of a provider that scaling depends on (machine deployments, node pools): recorded, never
 	// given to a virtual cluster.
-	Custom []*unstructured.Unstructured
+	Custom []*unstructured.Unstructured `json:"custom,omitempty"`
 }
 
 // Workloads lists the objects that are neither nodes nor pods, the ones others refer to first. RuntimeClasses,

@@ -122,11 +122,8 @@ func podClaims(_ context.Context, in *Input) ([]Finding, error) {
 		}
 		for _, v := range l.pod.Spec.Volumes {
 			r := ref{"PersistentVolumeClaim", l.pod.Namespace, ""}
-			switch {
-			case v.PersistentVolumeClaim != nil:
-				r.name = v.PersistentVolumeClaim.ClaimName
-			case v.Ephemeral != nil:
-				r.name = l.pod.Name + "-" + v.Name // the name that the ephemeral volume controller gives
+			if v.PersistentVolumeClaim != nil {
+				r.name = v.PersistentVolumeClaim.ClaimName // those of ephemeral volumes are made anew
 			}
 			if r.name != "" && !in.scene.seen[r] {
 				m.add(r, l, "")

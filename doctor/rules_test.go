@@ -95,6 +95,8 @@ func ruleTests() []ruleTest {
 		})
 	}
 	priority := func(p *corev1.Pod) { p.Spec.PriorityClassName, p.Spec.Priority = "high", new(int32(7)) }
+	devices := func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }
+	phase := func(to corev1.PodPhase) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Status.Phase = to } }
 	runtimeClass := func(p *corev1.Pod) { p.Spec.RuntimeClassName = new("kata") }
 	high := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}}
 	return []ruleTest{
@@ -174,8 +176,13 @@ func ruleTests() []ruleTest {
 			want: "1 TriggeredScaleUp event was told before", severity: doctor.Info},
 
 		{code: "SH601", bad: healthy().add(60, pod("p", schedulerName("volcano"))), good: healthy().add(60, pod("p", schedulerName("default-scheduler"))), want: "scheduler volcano", severity: doctor.Warning},
-		{code: "SH602", bad: healthy().add(60, pod("p", func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} })), want: "ResourceClaims", severity: doctor.Warning},
-		{code: "SH603", bad: healthy().add(60, pod("p", func(p *corev1.Pod) { p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{} })), want: "in a scheduling group", severity: doctor.Info},
+		{code: "SH602", bad: healthy().add(60, pod("p", func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} })), want: "ResourceClaims", severity: doctor.Error},
+		{code: "SH602", bad: healthy().add(60, pod("p", devices, phase(corev1.PodSucceeded))), good: healthy().add(0, pod("p", devices, phase(corev1.PodSucceeded))),
+			want: "ResourceClaims (namespace default)", severity: doctor.Error},
+		{code: "SH602", bad: change(healthy(), "agent", func(d *appsv1.DaemonSet) {
+			d.Spec.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}}
+		}), object: "DaemonSet default/agent", want: "ResourceClaims (in its template)", severity: doctor.Error},
+		{code: "SH603", bad: healthy().add(60, pod("p", func(p *corev1.Pod) { p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{} })), want: "in a scheduling group", severity: doctor.Error},
 
 		{code: "SH701", bad: usage(0, 10, 20, 30, 100, 110, 120), good: usage(every20...), want: "no usage for 1m10s, until 2026-03-01T12:01:40Z; it usually comes every 10s", severity: doctor.Warning},
 		{code: "SH702", bad: samples(0, 10, 20, 30, 40), good: samples(every20...), want: "no series queue_length for 1m20s", severity: doctor.Warning},

@@ -120,6 +120,9 @@ func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object,
 			return ch, false // its status is kept by the virtual cluster
 		}
 	case *corev1.PersistentVolumeClaim:
+		if o := metav1.GetControllerOf(o); o != nil && o.Kind == "Pod" {
+			return ch, false // that of a generic ephemeral volume comes and goes with its pod
+		}
 		// A claim that comes in the window is bound by the virtual cluster; its recorded binding is an effect.
 		if ch.Op == scalehist.OpUpdate {
 			return ch, false

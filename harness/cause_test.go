@@ -155,6 +155,17 @@ func TestCausesAndEffects(t *testing.T) {
 			want: []string{"+1s add Pod web-1", "+2s update Pod web-1", "+3s update Pod web-1", "+4s update Pod web-1", "+5s update Pod web-1"},
 		},
 		{
+			name: "the claim of an ephemeral volume follows its pod",
+			log: func() *objectLog {
+				c := fields{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": with(meta("web-1-tmp"), "namespace", "default"),
+					"spec": fields{"accessModes": []string{"ReadWriteOnce"}}}
+				ephemeral := with(c, "metadata.ownerReferences", []fields{{"apiVersion": "v1", "kind": "Pod", "name": "web-1", "uid": "web-1", "controller": true}})
+				own := with(c, "metadata.name", "data", "metadata.uid", "data")
+				return newLog().add(1*sec, own, pod("web-1", rs), ephemeral).remove(9*sec, pod("web-1", rs), ephemeral, own)
+			}(),
+			want: []string{"+1s add PersistentVolumeClaim data", "+1s add Pod web-1", "+9s delete Pod web-1", "+9s delete PersistentVolumeClaim data"},
+		},
+		{
 			name: "a budget's spec is a cause, its status an effect",
 			log: func() *objectLog {
 				b := fields{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": with(meta("b"), "namespace", "default"),

@@ -31,7 +31,8 @@ type ledger struct {
 	steps     []scalehist.SizeStep
 	resizes   int // how many of the provider's are among steps
 	loops     int
-	last      scalehist.Decision
+	explained string // what the last decision explained
+	texts     texts
 
 	// pods are the live ones by name, demands all that ever were fed in or lost their node, in order.
 	pods     map[types.NamespacedName]*podLedger
@@ -40,6 +41,31 @@ type ledger struct {
 	feeding  []*podLedger
 	nodeList []*nodeLedger
 	byNode   map[string]*nodeLedger
+	live     int // nodes that are there
+}
+
+// texts holds one copy of each text of a report.
+type texts map[string]string
+
+// share puts the copy there is in place of an equal text.
+func (t *texts) share(text *string) {
+	if len(*text) == 0 {
+		return
+	}
+	if *t == nil {
+		*t = texts{}
+	}
+	if known, ok := (*t)[*text]; ok {
+		*text = known
+		return
+	}
+	(*t)[*text] = *text
+}
+
+func (t *texts) shareAll(list []string) {
+	for i := range list {
+		t.share(&list[i])
+	}
 }
 
 // podLedger follows one demand: a pod, and itself again after an eviction.
@@ -48,7 +74,6 @@ type podLedger struct {
 	waitingSince time.Time
 	waited       time.Duration
 	waits        bool
-	gone         bool
 	counted      bool // is among the demands
 	stillWaits   bool // at the end
 }
@@ -84,6 +109,17 @@ func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledg
 func (l *ledger) addNode(n *nodeLedger) {
 	l.nodeList = append(l.nodeList, n)
 	l.byNode[n.name] = n
+	l.live++
+}
+
+// gone notes that a node has left.
+func (l *ledger) gone(name string, at time.Time) {
+	if n := l.byNode[name]; n != nil {
+		if n.gone.IsZero() {
+			l.live--
+		}
+		n.gone = at
+	}
 }
 
 func (l *ledger) warn(text string) {
@@ -106,15 +142,7 @@ func (l *ledger) begin(t time.Time) {
 }
 
 // standing counts the nodes there are.
-func (l *ledger) standing() int {
-	n := 0
-	for _, node := range l.nodeList {
-		if node.gone.IsZero() {
-			n++
-		}
-	}
-	return n
-}
+func (l *ledger) standing() int { return l.live }
 
 // stepped takes the resizes since the last call for the steps of one loop; 0 stands for none, and then those of one
 // instant belong together.
@@ -182,7 +210,6 @@ func (l *ledger) fedPod(ch scalehist.Change, p *corev1.Pod) {
 		l.batch.DeletedPods = append(l.batch.DeletedPods, key.String())
 		if known := l.pods[key]; known != nil {
 			known.stopWaiting(l.batch.At)
-			known.gone = true
 			delete(l.pods, key)
 		}
 	}
@@ -196,9 +223,7 @@ func (l *ledger) fedNode(ch scalehist.Change, n *corev1.Node) {
 		l.addNode(&nodeLedger{name: n.Name, joined: l.batch.At, standing: true, object: n})
 	case scalehist.OpDelete:
 		l.batch.NodesGone = append(l.batch.NodesGone, n.Name)
-		if known := l.byNode[n.Name]; known != nil {
-			known.gone = l.batch.At
-		}
+		l.gone(n.Name, l.batch.At)
 	}
 }
 
@@ -239,6 +264,8 @@ func (l *ledger) settled(t time.Time, st virtual.Step) {
 	for _, e := range st.Events {
 		p := l.pods[e.Pod]
 		switch e.Kind {
+		case virtual.PodFinished:
+			delete(l.pods, e.Pod) // nothing more happens to it but that it is tidied up
 		case virtual.PodBound:
 			l.batch.Scheduled++
 			if p != nil {
@@ -271,9 +298,7 @@ func (l *ledger) nodes(events []cloudprovider.Event) {
 			l.addNode(&nodeLedger{name: e.NodeName, group: e.Group, requested: l.requestedAt(e), joined: e.At, object: e.Node})
 		case cloudprovider.NodeGone:
 			l.batch.NodesGone = append(l.batch.NodesGone, e.NodeName)
-			if n := l.byNode[e.NodeName]; n != nil {
-				n.gone = e.At
-			}
+			l.gone(e.NodeName, e.At)
 		}
 	}
 }
@@ -292,17 +317,39 @@ func (l *ledger) requestedAt(e cloudprovider.Event) time.Time {
 func (l *ledger) decided(d scalehist.Decision) {
 	l.loops++
 	l.stepped(d.Loop)
-	if d.Acted() || explanation(d) != explanation(l.last) {
-		l.decisions = append(l.decisions, d)
+	explained := explanation(d)
+	if d.Acted() || explained != l.explained {
+		l.keep(d)
 	}
-	l.last = d
+	l.explained = explained
+}
+
+// keep files a decision for the report. Of a long replay its reasons are most of what is kept, and few of them differ.
+func (l *ledger) keep(d scalehist.Decision) {
+	l.texts.shareAll(d.Unneeded)
+	for i := range d.Unremovable {
+		l.texts.share(&d.Unremovable[i].Node)
+		l.texts.share(&d.Unremovable[i].Reason)
+	}
+	l.texts.shareAll(d.UnschedulablePods)
+	for i := range d.Options {
+		l.texts.share(&d.Options[i].Reason)
+		l.texts.shareAll(d.Options[i].PodNames)
+	}
+	for _, list := range [][]scalehist.GroupReason{d.Skipped, d.Rejected} {
+		for i := range list {
+			l.texts.share(&list[i].Reason)
+		}
+	}
+	l.texts.shareAll(d.Notes)
+	l.decisions = append(l.decisions, d)
 }
 
 // worked keeps what was done between two loops, if it asked anything of the cloud provider or says something.
 func (l *ledger) worked(d scalehist.Decision) {
 	l.stepped(0)
 	if d.Acted() || len(d.Notes) > 0 {
-		l.decisions = append(l.decisions, d)
+		l.keep(d)
 	}
 }
 

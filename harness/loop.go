@@ -91,13 +91,6 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 	return r, r.newEngine(in.Settings)
 }
 
-func (r *run) bootPlane(ctx context.Context) (kvcl.ControlPlane, error) {
-	if r.opts.plane != nil {
-		return r.opts.plane(ctx, r.in.Start, r.opts.scoring)
-	}
-	return kvcl.Start(ctx, kvcl.Options{Now: r.in.Start, Scoring: r.opts.scoring, NamelessTies: r.opts.ties == TiesByCreation})
-}
-
 func (r *run) newProvider() (*cloudprovider.Provider, error) {
 	return cloudprovider.New(r.in.NodeGroups, cloudprovider.Options{
 		Start:          r.in.Start,

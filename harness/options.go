@@ -34,9 +34,6 @@ type Env struct {
 // recorded settings change.
 type NewAutoscaler func(Env) (scalehist.Autoscaler, error)
 
-// ControlPlaneFunc boots a control plane whose virtual time starts at now, with a scheduler that scores as told.
-type ControlPlaneFunc func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error)
-
 // Ties says how ties between equals are broken.
 type Ties string
 
@@ -73,32 +70,33 @@ type Progress struct {
 type Option func(*options)
 
 type options struct {
-	name           string
-	window         Window
-	autoscaler     NewAutoscaler
-	flags          []string
-	batch          *time.Duration
-	scoring        profile.Scoring
-	plane          ControlPlaneFunc
-	planeName      string
-	prices         *cloudprovider.PriceTable
-	faults         []cloudprovider.Fault
-	scenarioFaults []Fault
-	recordedFaults bool
-	defaultDelay   *time.Duration
-	deletionDelay  *time.Duration
-	delays         map[string]time.Duration
-	bounds         map[string][2]int
-	seed           int64
-	ties           Ties
-	signs          bool
-	observer       Observer
-	progress       func(Progress)
-	fullSnapshots  bool
+	name            string
+	window          Window
+	autoscaler      NewAutoscaler
+	flags           []string
+	batch           *time.Duration
+	scoring         profile.Scoring
+	plane           ControlPlaneFunc
+	planeName       string
+	prices          *cloudprovider.PriceTable
+	faults          []cloudprovider.Fault
+	scenarioFaults  []Fault
+	recordedFaults  bool
+	defaultDelay    *time.Duration
+	deletionDelay   *time.Duration
+	delays          map[string]time.Duration
+	bounds          map[string][2]int
+	seed            int64
+	ties            Ties
+	signs           bool
+	observer        Observer
+	progress        func(Progress)
+	fullSnapshots   bool
+	skipUnsupported bool
 }
 
 func resolve(opts []Option) options {
-	o := options{recordedFaults: true, seed: DefaultSeed, planeName: "envtest", ties: TiesByHash, delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
+	o := options{recordedFaults: true, seed: DefaultSeed, planeName: DefaultControlPlane(), ties: TiesByHash, delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -108,6 +106,9 @@ func resolve(opts []Option) options {
 func (o options) check() error {
 	if o.autoscaler == nil {
 		return errors.New("no autoscaler: pass harness.WithAutoscaler, for example engines.ClusterAutoscaler()")
+	}
+	if err := o.checkPlane(); err != nil {
+		return err
 	}
 	if !slices.Contains(TiesKinds, o.ties) {
 		return fmt.Errorf("ties %q: choose hash or creation", o.ties)
@@ -138,12 +139,6 @@ func WithBatchInterval(d time.Duration) Option { return func(o *options) { o.bat
 
 // WithScoring chooses the scheduler's scoring profile.
 func WithScoring(s profile.Scoring) Option { return func(o *options) { o.scoring = s } }
-
-// WithControlPlane sets where control planes come from; the default boots a kvcl on envtest. name goes into the
-// report's run section.
-func WithControlPlane(name string, f ControlPlaneFunc) Option {
-	return func(o *options) { o.plane, o.planeName = f, name }
-}
 
 // WithPrices adds costs to the report and lets the price expander run.
 func WithPrices(p *cloudprovider.PriceTable) Option { return func(o *options) { o.prices = p } }
@@ -189,8 +184,7 @@ const DefaultSeed = 1
 // WithSeed chooses what an autoscaler leaves to chance, the order in which it lists pods for one. The default is DefaultSeed.
 func WithSeed(seed int64) Option { return func(o *options) { o.seed = seed } }
 
-// WithTies says how the scheduler and the autoscaler break ties between equals; the default is TiesByHash. A control plane
-// of the caller's own (WithControlPlane) must be made with kvcl.Options.NamelessTies to match.
+// WithTies says how the scheduler and the autoscaler break ties between equals; the default is TiesByHash.
 func WithTies(t Ties) Option { return func(o *options) { o.ties = t } }
 
 // WithSigns lets the autoscaler write into the virtual cluster what tools that watch a cluster-autoscaler look at: the
@@ -207,10 +201,20 @@ func WithProgress(f func(Progress)) Option { return func(o *options) { o.progres
 // WithFullSnapshots keeps whole pods and nodes in the report's start and end snapshots.
 func WithFullSnapshots() Option { return func(o *options) { o.fullSnapshots = true } }
 
+// WithoutUnsupported replays a window although pods in it use what no control plane here has (UnsupportedError): those that
+// have a node stay there without it, the others are left out. The report warns of them. The default is an error.
+func WithoutUnsupported() Option { return func(o *options) { o.skipUnsupported = true } }
+
 // apply carries the options that change an input over to it.
 func (o options) apply(in *Input) error {
 	if o.name != "" {
 		in.Name = o.name
+	}
+	if o.skipUnsupported {
+		in.leaveOutUnsupported()
+	}
+	if err := in.supported(); err != nil {
+		return err
 	}
 	if !o.recordedFaults {
 		in.Faults = nil

@@ -39,6 +39,9 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 	if err != nil {
 		return nil, err
 	}
+	if err := whole.supported(); err != nil && !o.skipUnsupported {
+		return nil, err
+	}
 	var events [][]scalehist.RecordedStep
 	if whole.Truth != nil {
 		events = scaleUpEvents(whole.Truth.Steps)

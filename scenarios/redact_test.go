@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/kvcl"
-	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/redact"
@@ -55,16 +52,8 @@ func restored(m *redact.Mapping, v any) any {
 // Ties between equals are broken by hashes of names, which are others in a redacted history. So both are replayed with
 // ties broken by creation: all else about a replay may depend on how names sort, and on nothing more of them.
 var _ = Describe("A redacted history", Ordered, func() {
-	var planes *kvcl.Pool
-	BeforeAll(func() {
-		planes = kvcl.NewPool(kvcl.Options{NamelessTies: true}, 2)
-		DeferCleanup(func() error { return planes.Close() })
-	})
 	options := func() []harness.Option {
-		return []harness.Option{ClusterAutoscaler(), harness.WithTies(harness.TiesByCreation),
-			harness.WithControlPlane("envtest", func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error) {
-				return planes.Get(ctx, now, scoring)
-			})}
+		return []harness.Option{ClusterAutoscaler(), harness.WithTies(harness.TiesByCreation)}
 	}
 	replaysAlike := func(ctx SpecContext, src string) {
 		path := filepath.Join(GinkgoT().TempDir(), "redacted.db")

@@ -1,13 +1,16 @@
 package scenarios
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -75,8 +78,41 @@ func ReplayFor(ctx SpecContext, length time.Duration, from Source, opts ...harne
 	return r
 }
 
-func replay(ctx context.Context, length time.Duration, from Source, opts ...harness.Option) (_ *scalehist.ReplayReport, err error) {
-	opts = append([]harness.Option{harness.WithControlPlane("envtest", planeFromPool)}, opts...)
+// replay plays on a real API server and once more on the control plane in memory: the reports are the same bytes. With
+// another control plane chosen by harness.ControlPlaneVariable it plays on that one only.
+func replay(ctx context.Context, length time.Duration, from Source, opts ...harness.Option) (*scalehist.ReplayReport, error) {
+	if harness.DefaultControlPlane() != harness.EnvTest {
+		return replayWith(ctx, length, from, opts...)
+	}
+	real, err := replayWith(ctx, length, from, append([]harness.Option{onPlane()}, opts...)...)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := replayWith(ctx, length, from, append(slices.Clone(opts), harness.OnControlPlane(harness.Memory))...)
+	if err != nil {
+		return nil, fmt.Errorf("in memory: %w", err)
+	}
+	return real, sameReport(real, memory)
+}
+
+// sameReport says where two reports differ that should not.
+func sameReport(real, memory *scalehist.ReplayReport) error {
+	want, err := report.Canonical(real)
+	if err != nil {
+		return err
+	}
+	got, err := report.Canonical(memory)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(want, got) {
+		return nil
+	}
+	return fmt.Errorf("%s: envtest and memory give two reports (-envtest +memory):\n%s", real.Scenario,
+		cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
+}
+
+func replayWith(ctx context.Context, length time.Duration, from Source, opts ...harness.Option) (_ *scalehist.ReplayReport, err error) {
 	r, err := from.open(ctx, opts...)
 	if err != nil {
 		return nil, err

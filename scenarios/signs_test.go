@@ -18,9 +18,12 @@ import (
 
 var _ = Describe("The signs of an autoscaler in the virtual cluster", func() {
 	It("status ConfigMap and events are there for tools that watch it, and change nothing", func(ctx SpecContext) {
+		if harness.DefaultControlPlane() != harness.EnvTest {
+			Skip("tools watch through a client, and only a real API server has any")
+		}
 		var decided []scalehist.Event
 		var at []time.Time
-		r, err := Recording("stockout-fallback").open(ctx, harness.WithControlPlane("envtest", planeFromPool), ClusterAutoscaler(), harness.WithSigns(),
+		r, err := Recording("stockout-fallback").open(ctx, onPlane(), ClusterAutoscaler(), harness.WithSigns(),
 			harness.WithObserver(harness.Observer{Decided: func(_ context.Context, d scalehist.Decision) error {
 				decided = append(decided, d.Events...)
 				for range d.Events {
@@ -94,7 +97,7 @@ var _ = Describe("The signs of an autoscaler in the virtual cluster", func() {
 	}, SpecTimeout(2*time.Minute))
 
 	It("none are there by default", func(ctx SpecContext) {
-		r, err := Recording("stockout-fallback").open(ctx, harness.WithControlPlane("envtest", planeFromPool), ClusterAutoscaler())
+		r, err := Recording("stockout-fallback").open(ctx, onPlane(), ClusterAutoscaler())
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() error { return r.Close() })
 		_, err = r.Replay(ctx, r.RecordDuration())

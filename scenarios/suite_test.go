@@ -15,9 +15,9 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 
+	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
-	"github.com/scalehist/scalehist/harness/kvcl/profile"
 )
 
 // pool boots the next virtual cluster while a spec runs on the one before.
@@ -30,9 +30,15 @@ func TestScenarios(t *testing.T) {
 
 // One process finds or builds the binaries, so that parallel ones do not all wait for the same build.
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
+	if harness.DefaultControlPlane() != harness.EnvTest {
+		return
+	}
 	_, err := assets.Ensure(ctx, assets.Options{Progress: os.Stderr})
 	Expect(err).NotTo(HaveOccurred())
 }, func(SpecContext) {
+	if harness.DefaultControlPlane() != harness.EnvTest {
+		return
+	}
 	pool = kvcl.NewPool(kvcl.Options{}, 1)
 	DeferCleanup(func() error { return pool.Close() })
 }, NodeTimeout(30*time.Minute))
@@ -94,7 +100,15 @@ func slug(s string) string {
 	}, s), "-")
 }
 
+// onPlane runs a replay on the control plane of the suite: real ones come booted, from the pool.
+func onPlane() harness.Option {
+	if name := harness.DefaultControlPlane(); name != harness.EnvTest {
+		return harness.OnControlPlane(name)
+	}
+	return harness.WithControlPlane(harness.EnvTest, planeFromPool)
+}
+
 // planeFromPool hands a replay the next booted cluster.
-func planeFromPool(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error) {
-	return pool.Get(ctx, now, scoring)
+func planeFromPool(ctx context.Context, o kvcl.Options) (kvcl.ControlPlane, error) {
+	return pool.Get(ctx, o)
 }

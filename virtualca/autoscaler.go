@@ -65,10 +65,7 @@ type Autoscaler struct {
 	lastScaleUp     time.Time
 	lastScaleUpFail time.Time
 	exampleCache    map[string]*example
-	// listed are the pods of the last loop, bound and pending how they were sorted.
-	listed  []*corev1.Pod
-	bound   map[string][]*corev1.Pod
-	pending []*corev1.Pod
+	listing         listing
 	// events is when an event was last written, unready the copies of nodes that only count as not ready.
 	events  map[string]time.Time
 	unready map[*corev1.Node]*corev1.Node

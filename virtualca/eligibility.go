@@ -74,10 +74,11 @@ func (l *loop) ineligible(n *corev1.Node, info *framework.NodeInfo) string {
 		return nodeNotAutoscaled
 	}
 	t := l.a.thresholds(group)
-	if n := claimPods(info); n > 0 {
+	f := l.facts(info)
+	if n := f.claims; n > 0 {
 		l.note("node %s: %d %s with resource claims: dynamic resources are not counted in its utilization", info.Node().Name, n, plural("pod", n))
 	}
-	u, err := l.utilizationOf(info, t.ignoreDaemonSets, l.a.settings.Down.IgnoreMirrorPods)
+	u, err := l.knownUtilization(info, f, t.ignoreDaemonSets, l.a.settings.Down.IgnoreMirrorPods)
 	if err != nil {
 		return nodeUnexpectedError + ": " + err.Error()
 	}
@@ -93,16 +94,6 @@ func (l *loop) ineligible(n *corev1.Node, info *framework.NodeInfo) string {
 		return fmt.Sprintf("%s: %s %.1f%% > %.1f%%", nodeNotUnderutilized, u.resource, 100*u.value, 100*limit)
 	}
 	return ""
-}
-
-func claimPods(n *framework.NodeInfo) int {
-	count := 0
-	for _, p := range n.Pods {
-		if len(p.GetPod().Spec.ResourceClaims) > 0 {
-			count++
-		}
-	}
-	return count
 }
 
 // deletionTime is when the deletion taint was put on a node; false without one that tells.

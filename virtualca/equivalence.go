@@ -24,7 +24,7 @@ func (l *loop) groupPods(pods []*corev1.Pod) []*podGroup {
 	var groups []*podGroup
 	known := map[types.UID][]*podGroup{}
 	for _, p := range pods {
-		c := metav1.GetControllerOf(p)
+		c := metav1.GetControllerOfNoCopy(p)
 		if c == nil || isDaemonSetPod(p) {
 			groups = append(groups, newPodGroup(p))
 			continue

@@ -19,10 +19,12 @@ type estimate struct {
 
 // estimation is the state of one run: new nodes stand at positions base and on.
 type estimation struct {
-	l       *loop
-	t       *template
-	base    int
-	used    map[int]bool
+	l    *loop
+	t    *template
+	base int
+	// used says by position which nodes got pods, count how many.
+	used    []bool
+	count   int
 	placed  []*corev1.Pod
 	left    int
 	limited bool
@@ -65,14 +67,14 @@ func (l *loop) estimate(ctx context.Context, groups []*podGroup, t *template, mo
 	s := l.a.checker.Snapshot()
 	s.Fork()
 	defer s.Revert()
-	e := &estimation{l: l, t: t, base: s.Len(), used: map[int]bool{}, left: most}
+	e := &estimation{l: l, t: t, base: s.Len(), left: most}
 	for _, g := range l.bySize(groups, t) {
 		rest := e.fillExisting(ctx, g.pods)
 		if err := e.addNodes(ctx, rest); err != nil {
 			return estimate{}, err
 		}
 	}
-	return estimate{nodes: len(e.used), pods: e.placed, limited: e.limited}, nil
+	return estimate{nodes: e.count, pods: e.placed, limited: e.limited}, nil
 }
 
 // bySize sorts by the first pod's share of the template's cpu and memory, descending.
@@ -135,7 +137,7 @@ func (e *estimation) addNodes(ctx context.Context, pods []*corev1.Pod) error {
 					}
 				}
 			}
-			if !e.used[last] {
+			if !e.got(last) {
 				// A node as empty as this one would not take the pod either.
 				return nil
 			}
@@ -158,9 +160,17 @@ func (e *estimation) addNodes(ctx context.Context, pods []*corev1.Pod) error {
 
 func (e *estimation) place(p *corev1.Pod, at int) {
 	e.l.a.checker.Place(p, at)
-	e.used[at] = true
 	e.placed = append(e.placed, p)
+	for len(e.used) <= at {
+		e.used = append(e.used, false)
+	}
+	if !e.used[at] {
+		e.used[at] = true
+		e.count++
+	}
 }
+
+func (e *estimation) got(at int) bool { return at < len(e.used) && e.used[at] }
 
 func spreadsOverHosts(p *corev1.Pod) bool {
 	for i := range p.Spec.TopologySpreadConstraints {

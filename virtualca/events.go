@@ -20,7 +20,7 @@ func (l *loop) event(reason, object, message string) {
 	a := l.a
 	if !a.settings.RecordDuplicatedEvents {
 		key := reason + "\x00" + object
-		if object == l.statusObject() {
+		if strings.HasPrefix(object, statusKind) && object == l.statusObject() {
 			key += "\x00" + message
 		}
 		if at, ok := a.events[key]; ok && l.now.Sub(at) < eventWindow {
@@ -40,8 +40,11 @@ func (a *Autoscaler) forgetEvents(now time.Time) {
 	}
 }
 
+// statusKind starts the name of the object that stands for the whole cluster.
+const statusKind = "ConfigMap/"
+
 func (l *loop) statusObject() string {
-	return "ConfigMap/" + l.a.settings.Namespace + "/" + l.a.settings.StatusConfigMap
+	return statusKind + l.a.settings.Namespace + "/" + l.a.settings.StatusConfigMap
 }
 
 func podObject(p *corev1.Pod) string { return "Pod/" + podName(p) }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -127,17 +128,29 @@ func leastWaste(l *loop, options []*option) []*option {
 // newRandom is the source of the random expander: the same seed gives the same choices.
 func newRandom(seed int64) *rand.Rand { return rand.New(rand.NewSource(seed)) }
 
+// firstNames are the first names of pods in alphabetical order, so many at most.
+func firstNames(pods []*corev1.Pod, most int) []string {
+	out := make([]string, 0, min(len(pods), most)+1)
+	for _, p := range pods {
+		// Most pods are behind the last one kept, and of the same namespace: no name is made for them.
+		if len(out) == most {
+			if ns, last, ok := strings.Cut(out[most-1], "/"); ok && ns == p.Namespace && p.Name >= last {
+				continue
+			}
+		}
+		name := podName(p)
+		at, _ := slices.BinarySearch(out, name)
+		if out = slices.Insert(out, at, name); len(out) > most {
+			out = out[:most]
+		}
+	}
+	return out
+}
+
 // report turns options into what a Decision shows.
 func (l *loop) report(options []*option, best *option) {
 	for _, o := range options {
-		names := make([]string, 0, len(o.pods))
-		for _, p := range o.pods {
-			names = append(names, podName(p))
-		}
-		slices.Sort(names)
-		if len(names) > 20 {
-			names = names[:20]
-		}
+		names := firstNames(o.pods, 20)
 		// A template without cpu or memory has no least-waste; a Decision holds numbers only.
 		maps.DeleteFunc(o.scores, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 		l.d.Options = append(l.d.Options, scalehist.Option{

@@ -1,8 +1,9 @@
 package virtualca
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,7 +41,7 @@ func hintKey(p *corev1.Pod) string {
 func (l *loop) filterSchedulable(ctx context.Context, pods []*corev1.Pod) []*corev1.Pod {
 	c := l.a.checker
 	sorted := append([]*corev1.Pod(nil), pods...)
-	sort.SliceStable(sorted, func(i, j int) bool { return priority(sorted[i]) > priority(sorted[j]) })
+	slices.SortStableFunc(sorted, func(a, b *corev1.Pod) int { return cmp.Compare(priority(b), priority(a)) })
 	failed := map[types.UID][]*corev1.Pod{}
 	var left []*corev1.Pod
 	for _, p := range sorted {
@@ -48,7 +49,7 @@ func (l *loop) filterSchedulable(ctx context.Context, pods []*corev1.Pod) []*cor
 			c.Place(p, at)
 			continue
 		}
-		owner := metav1.GetControllerOf(p)
+		owner := metav1.GetControllerOfNoCopy(p)
 		if owner != nil && l.failedBefore(failed[owner.UID], p) {
 			left = append(left, p)
 			continue

@@ -9,7 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
 )
@@ -69,35 +68,26 @@ func (l *loop) recall(k *planKey) bool {
 }
 
 // remember keeps a plan with a key taken before it was made. Slices and maps of the key that change in place are copied.
-func (l *loop) remember(k planKey, found []*removal) {
-	until, ok := l.steadyUntil()
-	if !ok {
-		l.a.down.memo = nil
-		return
-	}
+func (l *loop) remember(k planKey, until time.Time, found []*removal) {
 	k.groups, k.pdbs = slices.Clone(k.groups), slices.Clone(k.pdbs)
 	k.rss, k.sss, k.dss = slices.Clone(k.rss), slices.Clone(k.sss), slices.Clone(k.dss)
 	k.jobs, k.rcs = slices.Clone(k.jobs), slices.Clone(k.rcs)
 	l.a.down.memo = &planMemo{planKey: k, until: until, found: found, stay: maps.Clone(l.stay), utilization: l.a.down.utilization}
 }
 
-// steadyUntil is when the verdict on some bound pod changes by age; false when time matters at any instant.
+// steadyUntil is when the verdict on some bound pod changes by age; false when time matters at any instant. Ask it of a
+// snapshot that is as the cluster is.
 func (l *loop) steadyUntil() (time.Time, bool) {
-	until := l.now.Add(24 * time.Hour)
-	for _, n := range l.nodes {
-		if hasTaint(n, toBeDeletedTaint) {
+	until := l.now.Add(factsFor)
+	s := l.a.checker.Snapshot()
+	for at := range s.Len() {
+		n := s.NodeInfo(at)
+		f := l.facts(n)
+		if f.timed || f.claims > 0 || hasTaint(n.Node(), toBeDeletedTaint) {
 			return until, false
 		}
-		for _, p := range l.bound[n.Name] {
-			if p.DeletionTimestamp != nil || len(p.Spec.ResourceClaims) > 0 {
-				return until, false
-			}
-			if p.Namespace != metav1.NamespaceSystem {
-				continue
-			}
-			if at := p.CreationTimestamp.Add(l.a.settings.Down.Rules.SystemPodTimeout); !at.Before(l.now) && at.Before(until) {
-				until = at
-			}
+		if f.until.Before(until) {
+			until = f.until
 		}
 	}
 	return until, true

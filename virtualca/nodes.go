@@ -7,59 +7,24 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/scalehist/scalehist/virtualca/nodetemplate"
 )
 
 // Taints upstream knows (cluster-autoscaler, utils/taints).
 const (
-	toBeDeletedTaint       = "ToBeDeletedByClusterAutoscaler"
-	deletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler"
+	toBeDeletedTaint       = nodetemplate.ToBeDeletedTaint
+	deletionCandidateTaint = nodetemplate.DeletionCandidateTaint
 	startupTaintPrefix     = "startup-taint.cluster-autoscaler.kubernetes.io/"
 	ignoreTaintPrefix      = "ignore-taint.cluster-autoscaler.kubernetes.io/"
 	statusTaintPrefix      = "status-taint.cluster-autoscaler.kubernetes.io/"
 	gpuResource            = corev1.ResourceName("nvidia.com/gpu")
 )
 
-// conditionTaints are put on nodes for conditions that a fresh node does not have.
-var conditionTaints = map[string]bool{
-	corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true,
-	corev1.TaintNodeMemoryPressure: true, corev1.TaintNodeDiskPressure: true, corev1.TaintNodeNetworkUnavailable: true,
-	corev1.TaintNodePIDPressure: true, "node.cloudprovider.kubernetes.io/uninitialized": true,
-	"node.cloudprovider.kubernetes.io/shutdown":   true,
-	"cloud.google.com/impending-node-termination": true, "NodeWithImpairedVolumes": true,
-}
+// ready says whether a node counts as ready, and since when its state is what it is.
+func ready(n *corev1.Node) (bool, time.Time) { return nodetemplate.Ready(n) }
 
-// ready says whether a node counts as ready, and since when its state is what it is: Ready is neither False nor
-// Unknown, there is no disk pressure and a network (utils/kubernetes.GetNodeReadiness).
-func ready(n *corev1.Node) (bool, time.Time) {
-	ok, found := true, false
-	var since time.Time
-	for i := range n.Status.Conditions {
-		c := &n.Status.Conditions[i]
-		switch c.Type {
-		case corev1.NodeReady:
-			found = true
-			ok = ok && c.Status != corev1.ConditionFalse && c.Status != corev1.ConditionUnknown
-		case corev1.NodeDiskPressure, corev1.NodeNetworkUnavailable:
-			ok = ok && c.Status != corev1.ConditionTrue
-		default:
-			continue
-		}
-		if c.LastTransitionTime.After(since) {
-			since = c.LastTransitionTime.Time
-		}
-	}
-	for i := range n.Spec.Taints {
-		switch n.Spec.Taints[i].Key {
-		case corev1.TaintNodeNotReady, corev1.TaintNodeDiskPressure, corev1.TaintNodeNetworkUnavailable:
-			ok = false
-		}
-	}
-	return ok && found, since
-}
-
-func hasTaint(n *corev1.Node, key string) bool {
-	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
-}
+func hasTaint(n *corev1.Node, key string) bool { return nodetemplate.HasTaint(n, key) }
 
 func (s *Settings) startupTaint(key string) bool {
 	return slices.Contains(s.StartupTaints, key) || strings.HasPrefix(key, startupTaintPrefix) || strings.HasPrefix(key, ignoreTaintPrefix)
@@ -72,8 +37,8 @@ func (s *Settings) statusTaint(key string) bool {
 // sanitizeTaints leaves the taints a fresh node of the group would have.
 func (s *Settings) sanitizeTaints(taints []corev1.Taint) []corev1.Taint {
 	var out []corev1.Taint
-	for _, t := range taints {
-		if t.Key == toBeDeletedTaint || t.Key == deletionCandidateTaint || conditionTaints[t.Key] || s.startupTaint(t.Key) || s.statusTaint(t.Key) {
+	for _, t := range nodetemplate.FreshTaints(taints) {
+		if s.startupTaint(t.Key) || s.statusTaint(t.Key) {
 			continue
 		}
 		out = append(out, t)

@@ -1,9 +1,8 @@
 package virtualca
 
 import (
-	"fmt"
-	"hash/fnv"
-	"sort"
+	"cmp"
+	"slices"
 	"strconv"
 )
 
@@ -29,7 +28,7 @@ func listingOrder[T any](in []T, salt int64, name func(T) string) []T {
 		}
 		all[i] = keyed{shuffleKey(salt, self), v}
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].hash < all[j].hash })
+	slices.SortStableFunc(all, func(a, b keyed) int { return cmp.Compare(a.hash, b.hash) })
 	out := make([]T, len(in))
 	for i := range all {
 		out[i] = all[i].v
@@ -45,14 +44,20 @@ func tieName[T any](s *Settings, name func(T) string) func(T) string {
 	return name
 }
 
+const fnvPrime = 1099511628211
+
 // shuffleKey is FNV-1a with a finalizer: names that differ in their last digit only must not stay neighbours.
 func shuffleKey(salt int64, name string) uint64 {
-	h := fnv.New64a()
+	x := uint64(14695981039346656037)
 	if salt != 0 {
-		fmt.Fprintf(h, "%d/", salt)
+		var buf [24]byte
+		for _, b := range append(strconv.AppendInt(buf[:0], salt, 10), '/') {
+			x = (x ^ uint64(b)) * fnvPrime
+		}
 	}
-	h.Write([]byte(name))
-	x := h.Sum64()
+	for i := range len(name) {
+		x = (x ^ uint64(name[i])) * fnvPrime
+	}
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

@@ -32,9 +32,8 @@ type downState struct {
 	deletions *deletions
 	cooldown  cooldown
 	memo      *planMemo
-	// emptiness are what candidates are ranked by, for the snapshot's contents of a number.
-	emptiness     map[string]int
-	emptinessBase int
+	// facts are by node name.
+	facts map[string]*nodeFacts
 }
 
 // memory says until when and why a node is not looked at.
@@ -51,7 +50,7 @@ type unneededNode struct {
 
 func newDownState(s *DownSettings) *downState {
 	return &downState{unneeded: map[string]*unneededNode{}, unremovable: map[string]memory{}, hints: newHints(), shortest: max(s.UnneededTime, 1),
-		utilization: map[string]float64{}, copies: map[*corev1.Pod]*corev1.Pod{}, deletions: newDeletions(), cooldown: newCooldown()}
+		utilization: map[string]float64{}, copies: map[*corev1.Pod]*corev1.Pod{}, deletions: newDeletions(), cooldown: newCooldown(), facts: map[string]*nodeFacts{}}
 }
 
 // clear forgets which nodes were unneeded.
@@ -105,6 +104,12 @@ func (l *loop) plan(ctx context.Context, candidates []*corev1.Node) error {
 	if steady && l.recall(&key) {
 		return nil
 	}
+	until := l.now
+	if steady {
+		if until, steady = l.steadyUntil(); !steady {
+			d.memo = nil
+		}
+	}
 	key.unremovable = maps.Clone(key.unremovable)
 	budgets, err := drain.NewBudgets(l.objects.PodDisruptionBudgets)
 	if err != nil {
@@ -148,7 +153,7 @@ func (l *loop) plan(ctx context.Context, candidates []*corev1.Node) error {
 	d.hints.dropOld()
 	d.update(found, l.now)
 	if steady {
-		l.remember(key, found)
+		l.remember(key, until, found)
 	}
 	return nil
 }

@@ -23,40 +23,35 @@ const (
 // listPods sorts the pods into those that take room on a node, by node name, and those that ask for room. Pods are in
 // creation order; pods of a priority below the cutoff are in neither.
 func (l *loop) listPods() {
+	l.a.listing.update(l.objects.Pods, l.classify)
+	l.bound, l.pending = l.a.listing.bound, l.a.listing.pending
+}
+
+// classify says where a pod belongs: node is empty for one that asks for room.
+func (l *loop) classify(p *corev1.Pod) (class podClass, node string) {
 	s := &l.a.settings
-	// Objects are shared and never changed in place, so the same pods sort the same way.
-	if l.a.bound != nil && slices.Equal(l.a.listed, l.objects.Pods) {
-		l.bound, l.pending = l.a.bound, l.a.pending
-		return
+	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		return podNowhere, ""
 	}
-	defer func() {
-		l.a.listed, l.a.bound, l.a.pending = slices.Clone(l.objects.Pods), l.bound, l.pending
-	}()
-	l.bound = make(map[string][]*corev1.Pod, len(l.nodes))
-	for _, p := range l.objects.Pods {
-		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
-			continue
-		}
-		if len(s.AllowedSchedulers) > 0 && !slices.Contains(s.AllowedSchedulers, p.Spec.SchedulerName) {
-			continue
-		}
-		expendable := l.expendable(p)
-		node := p.Spec.NodeName
-		if node == "" {
-			node = p.Status.NominatedNodeName
-		}
-		switch {
-		case p.Spec.NodeName == "" && p.DeletionTimestamp != nil:
-		case node != "":
-			if !expendable {
-				l.bound[node] = append(l.bound[node], p)
-			}
-		case l.unschedulable(p):
-			if !expendable {
-				l.pending = append(l.pending, p)
-			}
-		}
+	if len(s.AllowedSchedulers) > 0 && !slices.Contains(s.AllowedSchedulers, p.Spec.SchedulerName) {
+		return podNowhere, ""
 	}
+	if l.expendable(p) {
+		return podNowhere, ""
+	}
+	node = p.Spec.NodeName
+	if node == "" {
+		node = p.Status.NominatedNodeName
+	}
+	switch {
+	case p.Spec.NodeName == "" && p.DeletionTimestamp != nil:
+		return podNowhere, ""
+	case node != "":
+		return podBound, node
+	case l.unschedulable(p):
+		return podPending, ""
+	}
+	return podNowhere, ""
 }
 
 // expendable pods have a priority below the cutoff.

@@ -2,19 +2,14 @@ package virtualca
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/controller/daemon"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/virtualca/fit"
+	"github.com/scalehist/scalehist/virtualca/nodetemplate"
 )
 
 const (
@@ -41,20 +36,7 @@ type example struct {
 
 // nodeInfo makes a new node of the template; its name is the template's and the suffix.
 func (t *template) nodeInfo(suffix string) *framework.NodeInfo {
-	name := t.node.Name + "-" + suffix
-	n := *t.node
-	n.Name, n.UID = name, types.UID("node/"+name)
-	n.Labels = maps.Clone(t.node.Labels)
-	n.Labels[corev1.LabelHostname] = name
-	pods := make([]*corev1.Pod, 0, len(t.pods))
-	for i, p := range t.pods {
-		c := *p
-		c.Name = fmt.Sprintf("%s-%s", p.Name, suffix)
-		c.UID = types.UID(fmt.Sprintf("pod/%s/%d", name, i))
-		c.Spec.NodeName = name
-		pods = append(pods, &c)
-	}
-	return fit.NewNodeInfo(&n, pods...)
+	return nodetemplate.Instance(t.node, t.pods, t.node.Name+"-"+suffix, suffix)
 }
 
 // findExamples finds for every group what a fresh node would be: a good real node, else what an earlier good one looked
@@ -109,7 +91,7 @@ func (l *loop) template(group string) *template {
 		n.Labels = map[string]string{}
 	}
 	if e.provided {
-		deprecatedLabels(n.Labels)
+		nodetemplate.DeprecatedLabels(n.Labels)
 	}
 	t := l.sanitize(n, e.pods, group, e.provided || l.a.settings.ForceDaemonSets)
 	l.templates[group] = t
@@ -148,47 +130,5 @@ func (l *loop) sanitize(n *corev1.Node, pods []*corev1.Pod, group string, force 
 	if l.a.settings.ScaleFromUnschedulable {
 		n.Spec.Unschedulable = false
 	}
-	t := &template{node: n}
-	running := map[types.UID]bool{}
-	for i, p := range pods {
-		if c := metav1.GetControllerOf(p); c != nil {
-			running[c.UID] = true
-		}
-		c := *p
-		c.Name = fmt.Sprintf("%s-%d", p.Name, i)
-		c.Spec.NodeName = name
-		t.pods = append(t.pods, &c)
-	}
-	for _, ds := range l.objects.DaemonSets {
-		if running[ds.UID] || (!force && !nodeCritical(ds)) {
-			continue
-		}
-		if run, _ := daemon.NodeShouldRunDaemonPod(klog.Background(), n, ds); !run {
-			continue
-		}
-		p := daemon.NewPod(ds, name)
-		p.Name = ds.Name + "-pod"
-		p.UID = types.UID("pod/" + name + "/" + ds.Name)
-		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
-		t.pods = append(t.pods, p)
-	}
-	return t
-}
-
-// nodeCritical: the DaemonSet's pods would preempt others to run on a fresh node.
-func nodeCritical(ds *appsv1.DaemonSet) bool {
-	s := &ds.Spec.Template.Spec
-	return s.PriorityClassName == "system-node-critical" && (s.PreemptionPolicy == nil || *s.PreemptionPolicy == corev1.PreemptLowerPriority)
-}
-
-// deprecatedLabels gives a provider's template both spellings, as a kubelet would.
-func deprecatedLabels(labels map[string]string) {
-	for stable, old := range map[string]string{
-		corev1.LabelTopologyZone: corev1.LabelFailureDomainBetaZone, corev1.LabelTopologyRegion: corev1.LabelFailureDomainBetaRegion,
-		corev1.LabelInstanceTypeStable: corev1.LabelInstanceType, corev1.LabelArchStable: "beta.kubernetes.io/arch", corev1.LabelOSStable: "beta.kubernetes.io/os",
-	} {
-		if v, ok := labels[stable]; ok {
-			labels[old] = v
-		}
-	}
+	return &template{node: n, pods: nodetemplate.Pods(n, pods, l.objects.DaemonSets, force)}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/crank"
+	"github.com/scalehist/scalehist/harness/kvcl/internal/plane"
 )
 
 // ControlPlane is a Kubernetes control plane in virtual time, without kubelets and controllers: it stores objects and
@@ -50,3 +51,9 @@ type (
 	// Victim is a pod preempted in favour of another.
 	Victim = crank.Victim
 )
+
+// ErrEvictionRefused is what errors.Is finds in the error of an eviction that a PodDisruptionBudget refuses.
+var ErrEvictionRefused = plane.ErrEvictionRefused
+
+// EvictionRefusedError says which budgets refused.
+type EvictionRefusedError = plane.EvictionRefusedError

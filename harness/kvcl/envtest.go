@@ -9,15 +9,17 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
-	"github.com/scalehist/scalehist/harness/kvcl/crank"
+	"github.com/scalehist/scalehist/harness/kvcl/internal/klogs"
+	"github.com/scalehist/scalehist/harness/kvcl/internal/plane"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 )
 
@@ -42,21 +44,17 @@ type Options struct {
 
 // EnvTest is the ControlPlane on a real kube-apiserver and etcd.
 type EnvTest struct {
-	opts    Options
-	procs   *processes
-	client  kubernetes.Interface
-	inbox   *inbox
-	store   *store
-	crank   *crank.Crank
-	now     time.Time
-	pending []change
+	procs  *processes
+	client kubernetes.Interface
+	inbox  *inbox
+	plane  *plane.Plane
 
 	stopWatch context.CancelFunc
 	watches   sync.WaitGroup
 	closeLog  func()
 	closed    sync.Once
 	closeErr  error
-	stats     Stats
+	boot      time.Duration
 }
 
 var _ ControlPlane = (*EnvTest)(nil)
@@ -71,7 +69,7 @@ func Start(ctx context.Context, o Options) (*EnvTest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.startScheduler(ctx, o.Now); err != nil {
+	if err := e.plane.Start(ctx, o.Now); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
@@ -79,7 +77,9 @@ func Start(ctx context.Context, o Options) (*EnvTest, error) {
 
 // boot starts everything but virtual time.
 func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
-	e := &EnvTest{opts: o, inbox: newInbox(), store: newStore(), closeLog: func() {}}
+	e := &EnvTest{inbox: newInbox(), closeLog: func() {}}
+	server := &httpServer{inbox: e.inbox}
+	e.plane = plane.New(server, plane.Options{Scoring: o.Scoring, NamelessTies: o.NamelessTies, EmitEvents: o.EmitEvents})
 	begin := time.Now()
 	if err := makeLogDir(o.LogDir); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.closeLog, err = openKlog(o.LogDir); err != nil {
+	if e.closeLog, err = klogs.Open(o.LogDir); err != nil {
 		return nil, err
 	}
 	if e.procs, err = launch(ctx, paths, o); err != nil {
@@ -108,28 +108,36 @@ func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
 	if e.client, err = kubernetes.NewForConfig(cfg); err != nil {
 		return nil, fmt.Errorf("client of the virtual cluster: %w", err)
 	}
+	server.client = e.client
 	e.inbox.start(watchCtx, e.client, &e.watches)
 	if err := e.inbox.waitListed(ctx); err != nil {
 		return nil, fmt.Errorf("first list from the virtual cluster: %w", err)
 	}
-	e.stats.Boot = time.Since(begin)
+	e.boot = time.Since(begin)
 	return e, nil
 }
 
-// startScheduler starts virtual time.
-func (e *EnvTest) startScheduler(ctx context.Context, now time.Time) error {
-	c, err := crank.New(ctx, now, crank.Options{
-		Scoring:      e.opts.Scoring,
-		NamelessTies: e.opts.NamelessTies,
-		Ordinal:      func(uid types.UID) int64 { return e.store.podOrdinal[uid] },
-		Flush:        e.flush,
-		EmitEvents:   e.opts.EmitEvents,
-	})
-	if err != nil {
-		return err
-	}
-	e.crank, e.now = c, now.UTC()
-	return nil
+// Apply implements ControlPlane. Pods that are added, updated or deleted one after the other are written in parallel.
+func (e *EnvTest) Apply(ctx context.Context, changes []scalehist.Change) error {
+	return e.plane.Apply(ctx, changes)
+}
+
+// Settle implements ControlPlane.
+func (e *EnvTest) Settle(ctx context.Context, now time.Time) (Settled, error) {
+	return e.plane.Settle(ctx, now)
+}
+
+// Cluster implements ControlPlane.
+func (e *EnvTest) Cluster() *scalehist.Objects { return e.plane.Cluster() }
+
+// Evict implements ControlPlane. The pod is gone when it returns: grace periods are the caller's to model.
+func (e *EnvTest) Evict(ctx context.Context, namespace, name string) error {
+	return e.plane.Evict(ctx, namespace, name)
+}
+
+// SetTaints implements ControlPlane.
+func (e *EnvTest) SetTaints(ctx context.Context, node string, taints []corev1.Taint) error {
+	return e.plane.SetTaints(ctx, node, taints)
 }
 
 // Client implements ControlPlane.
@@ -156,9 +164,7 @@ func (e *EnvTest) Kubeconfig() ([]byte, error) {
 // Close implements ControlPlane.
 func (e *EnvTest) Close() error {
 	e.closed.Do(func() {
-		if e.crank != nil {
-			e.crank.Close()
-		}
+		e.plane.Close()
 		e.stopWatch()
 		e.closeErr = e.procs.stop()
 		e.watches.Wait()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/internal/plane"
 )
 
 // inbox collects what the watches of all kinds deliver until the loop takes it, and knows what they must still
@@ -23,7 +24,7 @@ import (
 type inbox struct {
 	mu     sync.Mutex
 	cond   *sync.Cond
-	events []event
+	events []plane.Event
 	watch  []*watched
 	synced int
 	// deliveries counts what the watches brought; quiet is how long, in wall-clock time, a wait may go without any.
@@ -36,19 +37,10 @@ type inbox struct {
 	bound map[types.UID]bool
 }
 
-// event is an object that came, changed (gone false) or went.
-type event struct {
-	kind *kind
-	uid  types.UID
-	rv   uint64
-	obj  scalehist.Object
-	gone bool
-}
-
 // watched is one kind as its watch has shown it; a cache.ReflectorStore.
 type watched struct {
 	in    *inbox
-	kind  *kind
+	kind  *plane.Kind
 	seen  uint64
 	known map[types.UID]known
 	ready bool
@@ -64,9 +56,9 @@ type known struct {
 const maxQuiet = time.Minute
 
 func newInbox() *inbox {
-	in := &inbox{quiet: maxQuiet, want: make([]uint64, len(kinds)), gone: map[types.UID]*watched{}, bound: map[types.UID]bool{}}
+	in := &inbox{quiet: maxQuiet, want: make([]uint64, len(plane.Kinds)), gone: map[types.UID]*watched{}, bound: map[types.UID]bool{}}
 	in.cond = sync.NewCond(&in.mu)
-	for _, k := range kinds {
+	for _, k := range plane.Kinds {
 		in.watch = append(in.watch, &watched{in: in, kind: k, known: map[types.UID]known{}})
 	}
 	return in
@@ -75,8 +67,8 @@ func newInbox() *inbox {
 // start opens the watches; they end with ctx.
 func (in *inbox) start(ctx context.Context, client kubernetes.Interface, wg *sync.WaitGroup) {
 	for _, w := range in.watch {
-		lw := cache.NewListWatchFromClient(w.kind.group(client), w.kind.resource, metav1.NamespaceAll, fields.Everything())
-		r := cache.NewReflectorWithOptions(lw, w.kind.new(), w, cache.ReflectorOptions{Name: "kvcl/" + w.kind.resource})
+		lw := cache.NewListWatchFromClient(restOf(client, w.kind), w.kind.Resource, metav1.NamespaceAll, fields.Everything())
+		r := cache.NewReflectorWithOptions(lw, w.kind.New(), w, cache.ReflectorOptions{Name: "kvcl/" + w.kind.Resource})
 		wg.Go(func() { r.RunWithContext(ctx) })
 	}
 }
@@ -87,24 +79,24 @@ func (in *inbox) waitListed(ctx context.Context) error {
 }
 
 // wrote adds an object as the API server returned it after a write to the barrier.
-func (in *inbox) wrote(k *kind, obj scalehist.Object) {
+func (in *inbox) wrote(k *plane.Kind, obj scalehist.Object) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.want[k.order] = max(in.want[k.order], version(obj))
+	in.want[k.Order] = max(in.want[k.Order], plane.Version(obj))
 }
 
-func (in *inbox) deleted(k *kind, uid types.UID) {
+func (in *inbox) deleted(k *plane.Kind, uid types.UID) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.gone[uid] = in.watch[k.order]
+	in.gone[uid] = in.watch[k.Order]
 }
 
 // onlyThese adds to the barrier that the objects of a kind that are not there, in a list of version rv, are to go.
-func (in *inbox) onlyThese(k *kind, there map[types.UID]bool, rv string) {
+func (in *inbox) onlyThese(k *plane.Kind, there map[types.UID]bool, rv string) {
 	at, _ := strconv.ParseUint(rv, 10, 64)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	w := in.watch[k.order]
+	w := in.watch[k.Order]
 	for uid, obj := range w.known {
 		// What came after the list is not in it either.
 		if !there[uid] && obj.rv <= at {
@@ -133,7 +125,7 @@ func (in *inbox) barrier(ctx context.Context) error {
 			}
 			delete(in.gone, uid)
 		}
-		pods := in.watch[podKind.order]
+		pods := in.watch[plane.PodKind.Order]
 		for uid := range in.bound {
 			if k, there := pods.known[uid]; there && k.node == "" {
 				return false
@@ -189,23 +181,23 @@ func (in *inbox) missing() []string {
 	var out []string
 	for i, w := range in.watch {
 		if !w.ready {
-			out = append(out, fmt.Sprintf("%s: the first list", w.kind.name))
+			out = append(out, fmt.Sprintf("%s: the first list", w.kind.Name))
 		}
 		if w.seen < in.want[i] {
-			out = append(out, fmt.Sprintf("%s: wanted version %d, seen %d", w.kind.name, in.want[i], w.seen))
+			out = append(out, fmt.Sprintf("%s: wanted version %d, seen %d", w.kind.Name, in.want[i], w.seen))
 		}
 		if n := gone[w]; n > 0 {
-			out = append(out, fmt.Sprintf("%s: %d deletions, seen version %d", w.kind.name, n, w.seen))
+			out = append(out, fmt.Sprintf("%s: %d deletions, seen version %d", w.kind.Name, n, w.seen))
 		}
 	}
-	if pods, n := in.watch[podKind.order], 0; len(in.bound) > 0 {
+	if pods, n := in.watch[plane.PodKind.Order], 0; len(in.bound) > 0 {
 		for uid := range in.bound {
 			if k, there := pods.known[uid]; there && k.node == "" {
 				n++
 			}
 		}
 		if n > 0 {
-			out = append(out, fmt.Sprintf("%s: %d bindings, seen version %d", podKind.name, n, pods.seen))
+			out = append(out, fmt.Sprintf("%s: %d bindings, seen version %d", plane.PodKind.Name, n, pods.seen))
 		}
 	}
 	return out
@@ -218,7 +210,7 @@ func (in *inbox) delivered() {
 }
 
 // take returns what was delivered since the last call.
-func (in *inbox) take() []event {
+func (in *inbox) take() []plane.Event {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	e := in.events
@@ -243,7 +235,7 @@ func (w *watched) Delete(obj any) error {
 	defer w.in.mu.Unlock()
 	o := obj.(scalehist.Object)
 	w.goneLocked(o.GetUID(), o)
-	w.seen = max(w.seen, version(o))
+	w.seen = max(w.seen, plane.Version(o))
 	w.in.delivered()
 	return nil
 }
@@ -256,7 +248,7 @@ func (w *watched) Replace(list []any, rv string) error {
 	for _, obj := range list {
 		o := obj.(scalehist.Object)
 		there[o.GetUID()] = true
-		if k, ok := w.known[o.GetUID()]; !ok || k.rv != version(o) {
+		if k, ok := w.known[o.GetUID()]; !ok || k.rv != plane.Version(o) {
 			w.setLocked(o)
 		}
 	}
@@ -276,22 +268,16 @@ func (w *watched) Replace(list []any, rv string) error {
 }
 
 func (w *watched) setLocked(o scalehist.Object) {
-	k := known{rv: version(o), obj: o}
+	k := known{rv: plane.Version(o), obj: o}
 	if p, ok := o.(*corev1.Pod); ok {
 		k.node = p.Spec.NodeName
 	}
 	w.known[o.GetUID()] = k
 	w.seen = max(w.seen, k.rv)
-	w.in.events = append(w.in.events, event{kind: w.kind, uid: o.GetUID(), rv: k.rv, obj: o})
+	w.in.events = append(w.in.events, plane.Event{Kind: w.kind, UID: o.GetUID(), RV: k.rv, Obj: o})
 }
 
 func (w *watched) goneLocked(uid types.UID, o scalehist.Object) {
 	delete(w.known, uid)
-	w.in.events = append(w.in.events, event{kind: w.kind, uid: uid, rv: version(o), obj: o, gone: true})
-}
-
-// version is the resource version as a number. Those of one etcd are comparable.
-func version(obj scalehist.Object) uint64 {
-	n, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
-	return n
+	w.in.events = append(w.in.events, plane.Event{Kind: w.kind, UID: uid, RV: plane.Version(o), Obj: o, Gone: true})
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,13 +16,13 @@ import (
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
-	"pgregory.net/rapid"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/scalehist/scalehist/harness/kvcl/internal/home"
+	"github.com/scalehist/scalehist/harness/kvcl/internal/klogs"
+	"github.com/scalehist/scalehist/harness/kvcl/internal/plane"
 	"github.com/scalehist/scalehist/harness/kvcl/internal/shim"
 )
 
@@ -37,9 +35,9 @@ func TestPoolTriesABootTwice(t *testing.T) {
 		if boots.Add(1)%2 == 1 {
 			return nil, errors.New("first try")
 		}
-		return &EnvTest{store: newStore(), inbox: newInbox(), stopWatch: func() {}, closeLog: func() {}, procs: stopped(t, nil)}, nil
+		return &EnvTest{plane: plane.New(&httpServer{}, plane.Options{}), inbox: newInbox(), stopWatch: func() {}, closeLog: func() {}, procs: stopped(t, nil)}, nil
 	})
-	e, err := p.Get(t.Context(), someTime, "")
+	e, err := p.Get(t.Context(), Options{Now: someTime})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +46,7 @@ func TestPoolTriesABootTwice(t *testing.T) {
 	}
 
 	p = newPool(Options{}, 1, func(context.Context, Options) (*EnvTest, error) { return nil, errors.New("no such binary") })
-	if _, err := p.Get(t.Context(), someTime, ""); err == nil || !strings.Contains(err.Error(), "no such binary") {
+	if _, err := p.Get(t.Context(), Options{Now: someTime}); err == nil || !strings.Contains(err.Error(), "no such binary") {
 		t.Errorf("error %v, want that of the boot", err)
 	}
 	if err := p.Close(); err != nil {
@@ -64,7 +62,7 @@ func TestPoolClosesWhileInUse(t *testing.T) {
 		go func() {
 			defer close(done)
 			for range 5 {
-				_, _ = p.Get(context.Background(), someTime, "")
+				_, _ = p.Get(context.Background(), Options{Now: someTime})
 			}
 		}()
 		if err := p.Close(); err != nil {
@@ -151,11 +149,11 @@ func TestLostEventIsAnError(t *testing.T) {
 	if err := in.waitListed(t.Context()); err != nil {
 		t.Error(err)
 	}
-	in.wrote(podKind, pod("12"))
+	in.wrote(plane.PodKind, pod("12"))
 	if err := in.barrier(t.Context()); err == nil || !strings.Contains(err.Error(), "Pod: wanted version 12, seen 7") {
 		t.Errorf("no event: %v", err)
 	}
-	if err := in.watch[podKind.order].Add(pod("12")); err != nil {
+	if err := in.watch[plane.PodKind.Order].Add(pod("12")); err != nil {
 		t.Fatal(err)
 	}
 	if err := in.barrier(t.Context()); err != nil {
@@ -165,73 +163,15 @@ func TestLostEventIsAnError(t *testing.T) {
 	if err := in.barrier(t.Context()); err == nil || !strings.Contains(err.Error(), "Pod: 1 bindings, seen version 12") {
 		t.Errorf("no binding: %v", err)
 	}
-	in.deleted(podKind, "a")
+	in.deleted(plane.PodKind, "a")
 	if err := in.barrier(t.Context()); err == nil || !strings.Contains(err.Error(), "Pod: 1 deletions, seen version 12") {
 		t.Errorf("no deletion: %v", err)
 	}
 }
 
-// TestStoreKeepsCreationOrder: whatever is filed and forgotten, the list is in creation order and complete.
-func TestStoreKeepsCreationOrder(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		s := newStore()
-		var waiting, filed []*item
-		for i := range rapid.IntRange(1, 40).Draw(rt, "steps") {
-			switch rapid.IntRange(0, 2).Draw(rt, "step") {
-			case 0: // made, and filed later: parallel writes come back in any order
-				p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("p-%d", i), UID: types.UID(fmt.Sprint(i))}}
-				it := s.newItem(podKind, p, someTime)
-				it.obj = p
-				waiting = append(waiting, it)
-			case 1:
-				if len(waiting) > 0 {
-					i := rapid.IntRange(0, len(waiting)-1).Draw(rt, "which")
-					s.add(waiting[i], waiting[i].obj)
-					filed = append(filed, waiting[i])
-					waiting = slices.Delete(waiting, i, i+1)
-				}
-			case 2:
-				if len(filed) > 0 {
-					i := rapid.IntRange(0, len(filed)-1).Draw(rt, "which")
-					s.forget(filed[i], name(filed[i].obj))
-					filed = slices.Delete(filed, i, i+1)
-				}
-			}
-			s.dirty[podKind.order] = true
-			slices.SortFunc(filed, func(a, b *item) int { return int(a.ordinal - b.ordinal) })
-			var want, got []string
-			for _, it := range filed {
-				want = append(want, it.obj.GetName())
-			}
-			for _, p := range s.list().Pods {
-				got = append(got, p.Name)
-			}
-			if !slices.Equal(want, got) {
-				rt.Fatalf("got %v, want %v", got, want)
-			}
-		}
-	})
-}
-
-// BenchmarkClusterOneChange lists 20,000 pods of which one changed.
-func BenchmarkClusterOneChange(b *testing.B) {
-	s := newStore()
-	for i := range 20000 {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("p-%d", i), UID: types.UID(fmt.Sprint(i))}}
-		it := s.newItem(podKind, p, someTime)
-		it.obj = p
-		s.add(it, p)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		s.dirty[podKind.order] = true
-		s.list()
-	}
-}
-
 // TestEnvtestIsSilent: what envtest logs while children are ended is not the user's concern, however verbose klog is.
 func TestEnvtestIsSilent(t *testing.T) {
-	if _, err := openKlog(""); err != nil {
+	if _, err := klogs.Open(""); err != nil {
 		t.Fatal(err)
 	}
 	var lines []string

@@ -209,7 +209,7 @@ var apiserverFlags = map[string]string{
 		"DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection", "PersistentVolumeClaimResize",
 		"RuntimeClass", "CertificateApproval", "CertificateSigning", "ClusterTrustBundleAttest",
 		"CertificateSubjectRestriction", "DefaultIngressClass", "PodTopologyLabels", "NodeDeclaredFeatureValidator",
-		"MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
+		"PodResizeValidator", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
 		"ResourceQuota",
 	}, ","),
 	// Without apiregistration the server refuses to start; without networking and apiextensions its hooks wait for

@@ -8,9 +8,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/scalehist/scalehist/harness/kvcl/profile"
 )
 
 // Pool keeps virtual clusters booted ahead of their use: the next ones boot while one is in use. Virtual time of a
@@ -35,7 +32,7 @@ type booted struct {
 	err error
 }
 
-// NewPool starts booting size virtual clusters. Options.Now is not used.
+// NewPool starts booting size virtual clusters. Now, Scoring and NamelessTies of the options are not used: Get has them.
 func NewPool(o Options, size int) *Pool { return newPool(o, size, boot) }
 
 func newPool(o Options, size int, start func(context.Context, Options) (*EnvTest, error)) *Pool {
@@ -76,11 +73,10 @@ func (p *Pool) boot() (*EnvTest, error) {
 	return p.start(p.ctx, o)
 }
 
-// Get returns a virtual cluster whose time starts at now and whose scheduler prefers nodes by scoring; the empty one
-// means that of the pool's options. The caller closes it. It waits for the boot if need be. A boot that failed twice is
-// reported once, and another one is tried.
-func (p *Pool) Get(ctx context.Context, now time.Time, scoring profile.Scoring) (*EnvTest, error) {
-	if now.IsZero() {
+// Get returns a virtual cluster whose time, scoring and ties are those of o; the rest of o is that of the pool. The
+// caller closes it. It waits for the boot if need be. A boot that failed twice is reported once, and another one is tried.
+func (p *Pool) Get(ctx context.Context, o Options) (*EnvTest, error) {
+	if o.Now.IsZero() {
 		return nil, errors.New("virtual cluster from the pool: the start of virtual time is not set")
 	}
 	select {
@@ -95,10 +91,8 @@ func (p *Pool) Get(ctx context.Context, now time.Time, scoring profile.Scoring) 
 		if b.err != nil {
 			return nil, fmt.Errorf("virtual cluster from the pool: %w", b.err)
 		}
-		if scoring != "" {
-			b.e.opts.Scoring = scoring
-		}
-		if err := b.e.startScheduler(ctx, now); err != nil {
+		b.e.plane.Configure(o.Scoring, o.NamelessTies)
+		if err := b.e.plane.Start(ctx, o.Now); err != nil {
 			return nil, errors.Join(err, b.e.Close())
 		}
 		return b.e, nil

@@ -280,7 +280,7 @@ func mentioned(t *testing.T, dir string) bool {
 func TestPool(t *testing.T) {
 	p := kvcl.NewPool(kvcl.Options{LogDir: t.TempDir()}, 1)
 	for range 2 {
-		e, err := p.Get(t.Context(), contract.Now, profile.ScoringBinPacking)
+		e, err := p.Get(t.Context(), kvcl.Options{Now: contract.Now, Scoring: profile.ScoringBinPacking})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +297,7 @@ func TestPool(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := p.Get(t.Context(), contract.Now, ""); err == nil {
+	if _, err := p.Get(t.Context(), kvcl.Options{Now: contract.Now}); err == nil {
 		t.Error("a closed pool gave a virtual cluster")
 	}
 }

@@ -18,8 +18,8 @@ type Stats struct {
 
 // Stats returns the cost so far.
 func (e *EnvTest) Stats() Stats {
-	s := e.stats
-	s.PIDs = map[string]int{}
+	spent := e.plane.Stats()
+	s := Stats{Boot: e.boot, Apply: spent.Apply, Schedule: spent.Schedule, PIDs: map[string]int{}}
 	for name, link := range e.procs.links {
 		s.PIDs[name] = e.procs.home.PID(link)
 	}

@@ -14,13 +14,14 @@ import (
 
 // wallClock lists who may read or wait on the wall clock, and why: packages, or single files.
 var wallClock = map[string]string{
-	"cmd/...":                  "a command line talks to a person",
-	"harness/runinfo.go":       "the run section of a report is not compared",
-	"harness/kvcl":             "it starts real processes",
-	"harness/kvcl/assets":      "it runs builds",
-	"fixtures/workload/record": "it is a program that drives a real cluster",
-	"internal/leaktest":        "it waits for goroutines to end",
-	"internal/assetsbuild":     "it is a program that shows progress",
+	"cmd/...":                     "a command line talks to a person",
+	"harness/runinfo.go":          "the run section of a report is not compared",
+	"harness/kvcl":                "it starts real processes",
+	"harness/kvcl/internal/plane": "it measures what it costs",
+	"harness/kvcl/assets":         "it runs builds",
+	"fixtures/workload/record":    "it is a program that drives a real cluster",
+	"internal/leaktest":           "it waits for goroutines to end",
+	"internal/assetsbuild":        "it is a program that shows progress",
 }
 
 // banned are the functions of package time that read or wait on the wall clock.

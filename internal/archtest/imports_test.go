@@ -23,11 +23,12 @@ var layers = []string{
 	"doctor",  // judges histories with all that replays them
 	"engines", // puts autoscalers behind the harness's interface
 	"harness",
+	"recommender", // simulates with virtualca/fit, /drain and /nodetemplate, acts through /cloudprovider
 	"virtualca",
-	"recommender",
 	"recorder",
 	".", // the domain: package scalehist
 	"api",
+	"prices", // a list of public prices that the command line ships
 	"internal",
 }
 
@@ -55,6 +56,10 @@ var rules = []rule{
 		"the virtual cluster autoscaler decides on a bare snapshot too"},
 	{"recommender/...", []string{"virtualca", "harness/..."},
 		"autoscalers do not know each other"},
+	{"recommender", []string{"recommender/api"},
+		"a recommendation is made without knowing who asks"},
+	{"recommender/api", []string{"recorder/...", "cmd/..."},
+		"the API knows requests; histories become requests in the command line"},
 	{"recorder/history/...", []string{"recorder", "recorder/sources/...", "recorder/web/...", "k8s.io/client-go/kubernetes"},
 		"the store has no cluster to talk to"},
 	{"recorder/sources/...", []string{"recorder", "recorder/web/...", "recorder/history/..."},

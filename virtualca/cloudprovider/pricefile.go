@@ -13,54 +13,72 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// PriceTableHelp describes the price file that ParsePrices reads, with an example, for help texts.
+// PriceTableHelp describes the price file that ParsePriceFile reads, with an example, for help texts.
 const PriceTableHelp = `A price file is YAML. All prices are per hour, in one currency; unknown keys and negative prices are refused.
 
   currency: EUR
+  region: eu-west-1    # optional; so are provider, source and date
   machineTypes:        # by the node label node.kubernetes.io/instance-type
-    m5.large: 0.107
+    m5.large: 0.107    # one price, however it is paid for
+    m5.xlarge: {onDemand: 0.214, spot: 0.081, reserved: 0.135}
   nodeGroups:          # optional; wins over the machine type
     spot-a: 0.031
+    batch: {model: spot}
+  spotLabels:          # optional; nodes with one of these are spot nodes, beside those with the clouds' own labels
+    - example.com/lifecycle=spot
   pods:                # what the price expander holds against the node price
     cpu: 0.033         # one core
     memoryGiB: 0.0045
     gpu: 0.7           # one device
 `
 
-// ParsePrices reads a price file as PriceTableHelp describes it. Errors name the line and the key.
+// ParsePrices reads a price file that has the prices of one region. Errors name the line and the key.
 func ParsePrices(data []byte) (*PriceTable, error) {
-	t, err := parsePrices(data)
+	f, err := ParsePriceFile(data)
+	if err != nil {
+		return nil, err
+	}
+	return f.Select(PriceSelection{})
+}
+
+// ParsePriceFile reads a price file as PriceTableHelp and docs/prices.md describe it. Errors name the line and the key.
+func ParsePriceFile(data []byte) (*PriceFile, error) {
+	f, err := parsePrices(data)
 	if err != nil {
 		return nil, fmt.Errorf("price table: %w", err)
 	}
-	return t, nil
+	return f, nil
 }
 
-func parsePrices(data []byte) (*PriceTable, error) {
+func parsePrices(data []byte) (*PriceFile, error) {
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	t := &PriceTable{}
+	f := &PriceFile{}
+	var top PriceList
+	var lists []PriceList
 	if len(doc.Content) > 0 {
 		err := entries(doc.Content[0], "the file", func(key string, v *yaml.Node) error {
 			var err error
 			switch key {
 			case "currency":
-				if v.Kind != yaml.ScalarNode || v.Tag == "!!null" {
-					return fmt.Errorf("line %d: currency: want a name such as EUR", v.Line)
-				}
-				t.Currency = v.Value
-			case "machineTypes":
-				t.MachineTypes, err = priceMap(v, key, nil)
+				f.Currency, err = word(v, key, "EUR")
 			case "nodeGroups":
-				t.NodeGroups, err = priceMap(v, key, nil)
+				err = f.readGroups(v)
+			case "spotLabels":
+				f.SpotLabels, err = labelList(v, key)
+			case "lists":
+				lists, err = priceLists(v)
 			case "pods":
 				var p map[string]float64
 				p, err = priceMap(v, key, map[string]bool{"cpu": true, "memoryGiB": true, "gpu": true})
-				t.Pods = PodPrices{CPU: p["cpu"], MemoryGiB: p["memoryGiB"], GPU: p["gpu"]}
+				f.Pods = PodPrices{CPU: p["cpu"], MemoryGiB: p["memoryGiB"], GPU: p["gpu"]}
 			default:
-				err = unknownKey(v.Line, "", key, "currency", "machineTypes", "nodeGroups", "pods")
+				if !slices.Contains(listKeys, key) {
+					return unknownKey(v.Line, "", key, "currency", "date", "lists", "machineTypes", "nodeGroups", "pods", "provider", "region", "source", "spotLabels")
+				}
+				err = top.read(key, "", v)
 			}
 			return err
 		})
@@ -68,10 +86,14 @@ func parsePrices(data []byte) (*PriceTable, error) {
 			return nil, err
 		}
 	}
-	if t.Currency == "" {
+	if f.Currency == "" {
 		return nil, errors.New("currency is missing: add a line such as \"currency: EUR\"")
 	}
-	return t, nil
+	if top.One != nil || top.Models != nil || top.Region != "" {
+		f.Lists = append(f.Lists, top)
+	}
+	f.Lists = append(f.Lists, lists...)
+	return f, f.check()
 }
 
 // priceMap reads prices by name; allowed are the only names, if any are given.
@@ -81,12 +103,9 @@ func priceMap(n *yaml.Node, what string, allowed map[string]bool) (map[string]fl
 		if allowed != nil && !allowed[key] {
 			return unknownKey(v.Line, what+": ", key, slices.Sorted(maps.Keys(allowed))...)
 		}
-		var price float64
-		if (v.Tag != "!!int" && v.Tag != "!!float") || v.Decode(&price) != nil {
-			return fmt.Errorf("line %d: %s: %s: want a price, a number without currency such as 0.107%s", v.Line, what, key, given(v))
-		}
-		if price < 0 || math.IsNaN(price) || math.IsInf(price, 0) {
-			return fmt.Errorf("line %d: %s: %s: %s is not a price", v.Line, what, key, v.Value)
+		price, err := priceOf(v, what+": "+key)
+		if err != nil {
+			return err
 		}
 		if out == nil {
 			out = map[string]float64{}
@@ -95,6 +114,17 @@ func priceMap(n *yaml.Node, what string, allowed map[string]bool) (map[string]fl
 		return nil
 	})
 	return out, err
+}
+
+// priceOf reads one price.
+func priceOf(v *yaml.Node, what string) (price float64, err error) {
+	if (v.Tag != "!!int" && v.Tag != "!!float") || v.Decode(&price) != nil {
+		return 0, fmt.Errorf("line %d: %s: want a price, a number without currency such as 0.107%s", v.Line, what, given(v))
+	}
+	if price < 0 || math.IsNaN(price) || math.IsInf(price, 0) {
+		return 0, fmt.Errorf("line %d: %s: %s is not a price", v.Line, what, v.Value)
+	}
+	return price, nil
 }
 
 // entries calls each for the keys of a mapping, in order; an empty value has none.

@@ -54,14 +54,14 @@ func TestPrices(t *testing.T) {
 func TestParsePricesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                              "currency is missing",
-		"currency: EUR\nmachines: {}":                   `line 2: unknown key "machines": want one of currency, machineTypes, nodeGroups, pods`,
+		"currency: EUR\nmachines: {}":                   `line 2: unknown key "machines": want one of currency, date, lists, machineTypes, nodeGroups, pods, provider, region, source, spotLabels`,
 		"machineTypes: {a: 1}":                          "currency is missing",
 		"currency: EUR\nmachineTypes:\n  a: -1":         "line 3: machineTypes: a: -1 is not a price",
 		"currency: EUR\npods: {gpu: -2}":                "line 2: pods: gpu: -2 is not a price",
 		"currency: EUR\npods: {memory: 2}":              `line 2: pods: unknown key "memory": want one of cpu, gpu, memoryGiB`,
 		"currency: EUR\nmachineTypes: {a: cheap}":       `line 2: machineTypes: a: want a price, a number without currency such as 0.107; there is "cheap"`,
 		"currency: EUR\nmachineTypes: {a: \"1\"}":       "want a price",
-		"currency: EUR\nmachineTypes: {a: {b: 1}}":      "want a price, a number without currency such as 0.107; there are keys below it",
+		"currency: EUR\nmachineTypes: {a: {b: 1}}":      `line 2: machineTypes: a: unknown key "b": want one of onDemand, reserved, spot; or write one price`,
 		"currency: EUR\nmachineTypes: {a: .inf}":        "a: .inf is not a price",
 		"currency: EUR\nmachineTypes: {a: 1, a: 2}":     `line 2: machineTypes: "a" is given twice`,
 		"currency: EUR\nmachineTypes: [1]":              `line 2: machineTypes: want "name: value" lines; there is a list`,
@@ -90,9 +90,12 @@ func TestPriceTableHelp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	onDemand, spot, reserved := 0.214, 0.081, 0.135
 	want := &PriceTable{
 		Currency: "EUR", MachineTypes: map[string]float64{"m5.large": 0.107}, NodeGroups: map[string]float64{"spot-a": 0.031},
-		Pods: PodPrices{CPU: 0.033, MemoryGiB: 0.0045, GPU: 0.7},
+		Pods: PodPrices{CPU: 0.033, MemoryGiB: 0.0045, GPU: 0.7}, Region: "eu-west-1",
+		Models:      map[string]ModelPrices{"m5.xlarge": {OnDemand: &onDemand, Spot: &spot, Reserved: &reserved}},
+		GroupModels: map[string]PriceModel{"batch": Spot}, SpotLabels: []string{"example.com/lifecycle=spot"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -104,6 +107,7 @@ func FuzzParsePrices(f *testing.F) {
 	f.Add(priceFile)
 	f.Add("currency: x\nmachineTypes: {a: 1e999}")
 	f.Add("- 1")
+	f.Add("currency: x\nlists:\n- {region: r, machineTypes: {a: {spot: 1}}}")
 	f.Fuzz(func(t *testing.T, text string) {
 		table, err := ParsePrices([]byte(text))
 		if err != nil {
@@ -112,6 +116,13 @@ func FuzzParsePrices(f *testing.F) {
 		for k, v := range table.MachineTypes {
 			if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 				t.Errorf("%q: %s costs %v", text, k, v)
+			}
+		}
+		for k, prices := range table.Models {
+			for _, m := range PriceModels {
+				if v := prices.of(m); v != nil && (*v < 0 || math.IsNaN(*v) || math.IsInf(*v, 0)) {
+					t.Errorf("%q: %s costs %v %s", text, k, *v, m)
+				}
 			}
 		}
 	})

@@ -150,7 +150,7 @@ func (p *Provider) checkOptions() error {
 		}
 	}
 	if p.opts.Prices != nil {
-		return known("prices", keys(p.opts.Prices.NodeGroups))
+		return known("prices", p.opts.Prices.groups())
 	}
 	return nil
 }

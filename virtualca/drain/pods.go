@@ -21,7 +21,7 @@ func IsDaemonSet(p *corev1.Pod) bool {
 	if p.Annotations[DaemonSetPodAnnotation] == "true" {
 		return true
 	}
-	c := metav1.GetControllerOf(p)
+	c := metav1.GetControllerOfNoCopy(p)
 	return c != nil && c.Kind == "DaemonSet"
 }
 

@@ -152,7 +152,7 @@ func (j *Judge) Sort(pods []*corev1.Pod) Pods {
 // replicaCount blocks pods whose controller is gone, or wants fewer replicas than the setting. Upstream looks at this
 // only while pods of custom controllers block, too.
 func replicaCount(j *Judge, p *corev1.Pod) Verdict {
-	c := metav1.GetControllerOf(p)
+	c := metav1.GetControllerOfNoCopy(p)
 	if !j.Options.SkipCustomControllers || c == nil || j.Owners == nil {
 		return Verdict{}
 	}
@@ -168,7 +168,7 @@ func replicaCount(j *Judge, p *corev1.Pod) Verdict {
 
 // replicated: somebody makes the pod anew. With custom controllers skipped only the built-in kinds count.
 func (j *Judge) replicated(p *corev1.Pod) bool {
-	c := metav1.GetControllerOf(p)
+	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil {
 		return false
 	}

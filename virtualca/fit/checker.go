@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -24,7 +26,16 @@ type Checker struct {
 	// is forgotten.
 	shapes, oldShapes map[string]*shape
 	pods, oldPods     map[*corev1.Pod]*podEntry
-	shapeCount        int
+	// lastPod and lastEntry are of the pod looked up last: questions about a pod come together.
+	lastPod    *corev1.Pod
+	lastEntry  *podEntry
+	shapeCount int
+	keys       keyWriter
+	// spread is PodTopologySpread, to be asked about single nodes; local are the filter plugins that look at the node alone.
+	spread fwk.PreFilterPlugin
+	local  sets.Set[string]
+	// freshStates counts the runs of PreFilter.
+	freshStates int
 	// last is the position of the last round-robin match, upstream's lastIndex: it starts at 0, so that the very
 	// first search begins at position 1.
 	last int
@@ -33,7 +44,7 @@ type Checker struct {
 type baseNode struct {
 	node *corev1.Node
 	pods []*corev1.Pod
-	info *framework.NodeInfo
+	slot *slot
 }
 
 // Rejection is why a pod does not fit a node, in the scheduler's words.
@@ -42,6 +53,9 @@ type Rejection struct {
 	Reasons []string
 }
 
+// String is "NodeResourcesFit: Insufficient cpu".
+func (r *Rejection) String() string { return r.Plugin + ": " + strings.Join(r.Reasons, ", ") }
+
 // New makes a Checker with an empty snapshot. It takes 1 to 4 ms: keep it for many loops and Reset it.
 func New() (*Checker, error) {
 	c := &Checker{snapshot: newSnapshot(), shapes: map[string]*shape{}, pods: map[*corev1.Pod]*podEntry{}}
@@ -49,7 +63,10 @@ func New() (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.fw, c.listers = fw, l
+	c.fw, c.listers, c.local = fw, l, localPlugins(fw)
+	if c.spread, err = newSpread(fw); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -81,23 +98,27 @@ func (c *Checker) Reset(o *scalehist.Objects, nodes []*corev1.Node, pods func(no
 	// A state may have followed changes that are undone now, so a used log counts as a change as well.
 	changed := storage || used || len(nodes) != len(c.nodes)
 	next := make([]baseNode, 0, len(nodes))
-	s.nodes = s.nodes[:0]
+	s.nodes, s.slots, s.rooms = s.nodes[:0], s.slots[:0], s.rooms[:0]
 	clear(s.index)
+	clear(s.committed)
 	for i, n := range nodes {
 		if _, ok := s.index[n.Name]; ok {
 			return fmt.Errorf("node %s is listed twice", n.Name)
 		}
 		b := c.baseNode(n, pods(n.Name), old[n.Name])
-		changed = changed || i >= len(c.nodes) || c.nodes[i].info != b.info
+		changed = changed || i >= len(c.nodes) || c.nodes[i].slot != b.slot
 		s.index[n.Name] = i
-		s.nodes = append(s.nodes, b.info)
+		s.nodes, s.slots, s.rooms = append(s.nodes, b.slot.info), append(s.slots, b.slot), append(s.rooms, roomOf(b.slot.info))
 		next = append(next, b)
 	}
 	c.nodes = next
+	c.lastPod, c.lastEntry = nil, nil
 	c.oldShapes, c.shapes = c.shapes, make(map[string]*shape, len(c.shapes))
 	c.oldPods, c.pods = c.pods, make(map[*corev1.Pod]*podEntry, len(c.pods))
+	s.affine, s.antiAffine = nodeList{}, nodeList{}
 	if changed {
 		c.base++
+		s.epoch++
 	}
 	if storage {
 		c.oldShapes, c.oldPods = nil, nil
@@ -112,7 +133,7 @@ func (c *Checker) baseNode(n *corev1.Node, pods []*corev1.Pod, old *baseNode) ba
 	kept := map[*corev1.Pod]fwk.PodInfo{}
 	if old != nil {
 		for i, p := range old.pods {
-			kept[p] = old.info.Pods[i]
+			kept[p] = old.slot.info.Pods[i]
 		}
 	}
 	info := framework.NewNodeInfo()
@@ -122,39 +143,62 @@ func (c *Checker) baseNode(n *corev1.Node, pods []*corev1.Pod, old *baseNode) ba
 			info.AddPodInfo(i)
 			continue
 		}
-		info.AddPod(withUID(p))
+		info.AddPodInfo(c.boundInfo(p))
 	}
-	return baseNode{node: n, pods: slices.Clone(pods), info: info}
+	return baseNode{node: n, pods: slices.Clone(pods), slot: newSlot(info, 0)}
 }
 
 // entry returns what is known of a pod, computing it at first sight.
 func (c *Checker) entry(pod *corev1.Pod) *podEntry {
+	if pod == c.lastPod {
+		return c.lastEntry
+	}
 	if e, ok := c.pods[pod]; ok {
+		c.lastPod, c.lastEntry = pod, e
 		return e
 	}
-	if e, ok := c.oldPods[pod]; ok {
-		c.pods[pod] = e
-		return e
+	e, ok := c.oldPods[pod]
+	if !ok || !c.keep(e.shape) {
+		p := withUID(pod)
+		sh := c.shape(p, false)
+		e = &podEntry{shape: sh, info: sh.infoOf(p)}
 	}
-	p := withUID(pod)
-	// The error is about malformed affinity terms, which the plugins report themselves.
-	info, _ := framework.NewPodInfo(p)
-	e := &podEntry{info: info, shape: c.shape(p)}
 	c.pods[pod] = e
+	c.lastPod, c.lastEntry = pod, e
 	return e
 }
 
-func (c *Checker) shape(p *corev1.Pod) *shape {
-	key, volatile, err := shapeKey(p)
+// keep lets a shape known from before go on for all pods that have it, those met for the first time among them; false when
+// another has taken its place already.
+func (c *Checker) keep(sh *shape) bool {
+	if sh.key == "" {
+		return true // it is of one pod alone
+	}
+	now, ok := c.shapes[sh.key]
+	if !ok {
+		c.shapes[sh.key] = sh
+	}
+	return !ok || now == sh
+}
+
+// shape returns the pod's shape; with unbound that of the same pod without a node.
+func (c *Checker) shape(p *corev1.Pod, unbound bool) *shape {
+	key, volatile, err := c.keys.key(p, unbound)
 	if err != nil {
 		return c.newShape(p, true)
 	}
-	sh, ok := c.shapes[key]
+	sh, ok := c.shapes[string(key)]
 	if !ok {
-		if sh, ok = c.oldShapes[key]; !ok {
+		if sh, ok = c.oldShapes[string(key)]; !ok {
+			if unbound && p.Spec.NodeName != "" {
+				free := *p
+				free.Spec.NodeName = ""
+				p = &free
+			}
 			sh = c.newShape(p, volatile)
+			sh.key = string(key)
 		}
-		c.shapes[key] = sh
+		c.shapes[sh.key] = sh
 	}
 	return sh
 }
@@ -170,33 +214,12 @@ func (c *Checker) Requests(pod *corev1.Pod) (cpu, memory int64) {
 
 // Fits says whether a pod fits the node at a position.
 func (c *Checker) Fits(ctx context.Context, pod *corev1.Pod, at int) bool {
-	return c.fits(ctx, c.entry(pod).shape, at)
-}
-
-func (c *Checker) fits(ctx context.Context, sh *shape, at int) bool {
-	n := c.snapshot.NodeInfo(at)
-	if sh.tooBig(n) {
+	sh := c.entry(pod).shape
+	if sh.exceeds(&c.snapshot.rooms[at]) {
 		return false
 	}
 	st := c.current(ctx, sh)
-	if !st.status.IsSuccess() || (!st.result.AllNodes() && !st.result.NodeNames.Has(n.Node().Name)) {
-		return false
-	}
-	remember := st.local && !sh.volatile && sh.calls > 0
-	sh.calls++
-	if remember {
-		for len(sh.answers) <= at {
-			sh.answers = append(sh.answers, answer{})
-		}
-		if a := &sh.answers[at]; a.generation == n.Generation {
-			return a.fits
-		}
-	}
-	ok := c.fw.RunFilterPlugins(ctx, st.cycle, sh.pod, n).IsSuccess()
-	if remember {
-		sh.answers[at] = answer{n.Generation, ok}
-	}
-	return ok
+	return st.status.IsSuccess() && c.fits(ctx, sh, st, at)
 }
 
 // Check says why a pod does not fit the node at a position; nil when it fits.
@@ -223,6 +246,9 @@ func rejection(s *fwk.Status) *Rejection {
 // FirstFit finds a node for a pod among positions [from, to), leaving out position except (-1: none) and
 // unschedulable nodes. Upstream's order: round robin over the whole snapshot, starting one after the last match.
 func (c *Checker) FirstFit(ctx context.Context, pod *corev1.Pod, from, to, except int) (int, bool) {
+	if except < 0 {
+		return c.firstFit(ctx, pod, from, to, nil)
+	}
 	return c.firstFit(ctx, pod, from, to, func(at int) bool { return at != except })
 }
 
@@ -232,26 +258,39 @@ func (c *Checker) FirstFitAmong(ctx context.Context, pod *corev1.Pod, among []bo
 }
 
 func (c *Checker) firstFit(ctx context.Context, pod *corev1.Pod, from, to int, among func(int) bool) (int, bool) {
-	if from >= to || c.snapshot.Len() == 0 {
+	s := c.snapshot
+	if from >= to || s.Len() == 0 {
 		return 0, false
 	}
 	sh := c.entry(pod).shape
-	start := (c.last + 1) % c.snapshot.Len()
+	if sh.nowhere(s, from, to) {
+		return 0, false
+	}
+	start := (c.last + 1) % s.Len()
 	if start < from || start >= to {
 		start = from
 	}
+	var st *state
 	for i := range to - from {
 		at := start + i
 		if at >= to {
 			at -= to - from
 		}
-		if !among(at) || c.snapshot.NodeInfo(at).Node().Spec.Unschedulable {
+		if r := &s.rooms[at]; r.closed || sh.exceeds(r) || (among != nil && !among(at)) {
 			continue
 		}
-		if c.fits(ctx, sh, at) {
+		if st == nil {
+			if st = c.current(ctx, sh); !st.status.IsSuccess() {
+				return 0, false
+			}
+		}
+		if c.fits(ctx, sh, st, at) {
 			c.last = at
 			return at, true
 		}
+	}
+	if among == nil && (st == nil || st.local) {
+		sh.nowhereSince(s, from, to)
 	}
 	return 0, false
 }

@@ -326,26 +326,64 @@ func TestResetKeepsUnchangedNodes(t *testing.T) {
 	}
 }
 
-func BenchmarkSpreadEstimate(b *testing.B) {
-	c, err := New()
-	if err != nil {
-		b.Fatal(err)
-	}
-	reset(b, c, 1000)
-	var pods []*corev1.Pod
-	for i := range 900 {
-		pods = append(pods, pod(fmt.Sprintf("s%d", i), "zonespread", "100m"))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		c.Snapshot().Fork()
-		for _, p := range pods {
-			at, ok := c.FirstFit(b.Context(), p, 0, c.Snapshot().Len(), -1)
+// TestStatesAreKept: a PreFilter state is made once a shape and followed through pods, nodes, removals and forks. The
+// plugin's state is read by reflection: were its fields renamed, answers would stay right, but slow.
+func TestStatesAreKept(t *testing.T) {
+	for _, kind := range []string{"plain", "zonespread", "hostspread", "antihost"} {
+		c, err := New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		reset(t, c, 20)
+		s := c.Snapshot()
+		for i := range 15 {
+			s.Fork()
+			p := pod(fmt.Sprintf("p%d", i), kind, "100m")
+			at, ok := c.FirstFit(t.Context(), p, 0, s.Len(), -1)
 			if !ok {
-				b.Fatal("does not fit")
+				t.Fatalf("%s: pod %d fits nowhere", kind, i)
 			}
 			c.Place(p, at)
+			switch i % 3 {
+			case 0:
+				if err := s.AddNode(NewNodeInfo(node(fmt.Sprintf("new%d", i), "z1", 2))); err != nil {
+					t.Fatal(err)
+				}
+			case 1:
+				if err := s.ReplaceNode(i, NewNodeInfo(s.NodeInfo(i).Node())); err != nil {
+					t.Fatal(err)
+				}
+			case 2:
+				if err := s.RemovePod(p, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if i%4 == 3 {
+				s.Revert()
+			} else {
+				s.Commit()
+			}
 		}
-		c.Snapshot().Revert()
+		if c.freshStates != 1 {
+			t.Errorf("%s: PreFilter ran %d times, want once", kind, c.freshStates)
+		}
+	}
+}
+
+// TestResetForgetsThatNothingFits: a search that found no node is repeated when the base changed.
+func TestResetForgetsThatNothingFits(t *testing.T) {
+	c, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := node("a", "z0", 1)
+	full := []*corev1.Pod{pod("x", "plain", "1")}
+	for i, bound := range [][]*corev1.Pod{full, nil, full} {
+		if err := c.Reset(&scalehist.Objects{}, []*corev1.Node{n}, func(string) []*corev1.Pod { return bound }); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := c.FirstFit(t.Context(), pod("y", "plain", "1"), 0, 1, -1); ok != (bound == nil) {
+			t.Errorf("reset %d: fits %v", i, ok)
+		}
 	}
 }

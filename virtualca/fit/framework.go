@@ -13,11 +13,13 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
@@ -86,6 +88,39 @@ func defaultProfile() (*config.KubeSchedulerProfile, error) {
 		return nil, fmt.Errorf("default scheduler configuration: %w", err)
 	}
 	return &cfg.Profiles[0], nil
+}
+
+// newSpread builds the profile's PodTopologySpread plugin once more.
+func newSpread(fw framework.Framework) (fwk.PreFilterPlugin, error) {
+	profile, err := defaultProfile()
+	if err != nil {
+		return nil, err
+	}
+	var args runtime.Object
+	for i := range profile.PluginConfig {
+		if profile.PluginConfig[i].Name == names.PodTopologySpread {
+			args = profile.PluginConfig[i].Args
+		}
+	}
+	p, err := plugins.NewInTreeRegistry()[names.PodTopologySpread](context.Background(), args, fw)
+	if err != nil {
+		return nil, fmt.Errorf("build plugin %s: %w", names.PodTopologySpread, err)
+	}
+	spread, ok := p.(fwk.PreFilterPlugin)
+	if !ok {
+		return nil, fmt.Errorf("plugin %s has no PreFilter", names.PodTopologySpread)
+	}
+	return spread, nil
+}
+
+// namespaceLabels are the labels of a namespace; nil when it is not known.
+func (c *Checker) namespaceLabels(name string) map[string]string {
+	if o, ok, err := c.listers.namespaces.indexer.GetByKey(name); err == nil && ok {
+		if ns, ok := o.(*corev1.Namespace); ok {
+			return ns.Labels
+		}
+	}
+	return nil
 }
 
 // sync fills the listers and says whether storage or namespaces changed, on which remembered answers may rest.

@@ -20,24 +20,12 @@ func (l lister) List() ([]fwk.NodeInfo, error) { return l.s.nodes, nil }
 
 // HavePodsWithAffinityList implements fwk.NodeInfoLister.
 func (l lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
-	var out []fwk.NodeInfo
-	for _, n := range l.s.nodes {
-		if len(n.GetPodsWithAffinity()) > 0 {
-			out = append(out, n)
-		}
-	}
-	return out, nil
+	return l.s.affine.get(l.s.nodes, func(n fwk.NodeInfo) bool { return len(n.GetPodsWithAffinity()) > 0 }), nil
 }
 
 // HavePodsWithRequiredAntiAffinityList implements fwk.NodeInfoLister.
 func (l lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
-	var out []fwk.NodeInfo
-	for _, n := range l.s.nodes {
-		if len(n.GetPodsWithRequiredAntiAffinity()) > 0 {
-			out = append(out, n)
-		}
-	}
-	return out, nil
+	return l.s.antiAffine.get(l.s.nodes, func(n fwk.NodeInfo) bool { return len(n.GetPodsWithRequiredAntiAffinity()) > 0 }), nil
 }
 
 // Get implements fwk.NodeInfoLister.

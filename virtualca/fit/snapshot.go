@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -14,20 +15,36 @@ import (
 // logged, so that Revert restores exactly what was there at the matching Fork, order and generations included.
 // It is not safe for concurrent use.
 type Snapshot struct {
+	// nodes, slots and rooms are parallel.
 	nodes []fwk.NodeInfo
+	slots []*slot
+	rooms []room
 	index map[string]int
 	log   []change
 	forks []fork
-	// forkCount gives every fork an identity of its own.
-	forkCount int
-	// antiAt are the log lengths after each placed pod with required anti-affinity.
-	antiAt []int
+	// forkCount gives every fork an identity of its own; root is the identity of what lies below all forks.
+	forkCount, root int
+	// committed says into which mark each committed fork went.
+	committed map[int]place
+	// anti are the changes of pods with required anti-affinity, which concern pods of any shape.
+	anti []antiChange
+	// antiCount gives every such change an identity.
+	antiCount int
+	// epoch is another number after every change that may make room: any but an added pod.
+	epoch int64
+	// affine and antiAffine list the nodes with such pods, while they are good.
+	affine, antiAffine nodeList
 }
 
 type fork struct {
 	at int
 	id int
 }
+
+// place is a mark in the log: how many forks deep, and the identity of the deepest.
+type place struct{ level, id int }
+
+type antiChange struct{ at, id int }
 
 type op uint8
 
@@ -39,25 +56,55 @@ const (
 	opReplaceNode
 )
 
-// change is one log entry; with before it can be undone, with pod and node replayed on a PreFilter state.
-type change struct {
-	op   op
-	node *framework.NodeInfo
-	pod  fwk.PodInfo
-	// old is what a replaced node was.
-	old *framework.NodeInfo
-	// at is the position of the node, or of the removed pod on its node; affinity and anti its positions there.
-	at, affinity, anti int
-	generation         int64
+// slot is a node in the snapshot.
+type slot struct {
+	info *framework.NodeInfo
+	// born is the length of the log when the node came; 0 for those of the base.
+	born int
+	// grown are the generations the node had since it last lost anything, ascending, the present one last. What did
+	// not fit at one of them for reasons of the node alone does not fit now.
+	grown []int64
 }
 
-func newSnapshot() *Snapshot { return &Snapshot{index: map[string]int{}} }
+func newSlot(n *framework.NodeInfo, born int) *slot {
+	return &slot{info: n, born: born, grown: []int64{n.Generation}}
+}
+
+// grewFrom says whether the node only gained pods since a generation.
+func (s *slot) grewFrom(generation int64) bool {
+	if generation == s.info.Generation {
+		return true
+	}
+	_, ok := slices.BinarySearch(s.grown, generation)
+	return ok
+}
+
+// change is one log entry; it can be undone, and replayed on a PreFilter state.
+type change struct {
+	op op
+	// at is the position of the node.
+	at   int
+	slot *slot
+	pod  fwk.PodInfo
+	// old is the node that was replaced.
+	old *slot
+	// was is where a removed pod was.
+	was *removed
+}
+
+// removed are the positions of a pod in the lists of its node (-1: not in it), and the generations of the node before.
+type removed struct {
+	at, affinity, anti int
+	grown              []int64
+}
+
+func newSnapshot() *Snapshot { return &Snapshot{index: map[string]int{}, committed: map[int]place{}} }
 
 // Len counts the nodes.
 func (s *Snapshot) Len() int { return len(s.nodes) }
 
 // NodeInfo is the node at a position. Read only.
-func (s *Snapshot) NodeInfo(at int) *framework.NodeInfo { return s.nodes[at].(*framework.NodeInfo) }
+func (s *Snapshot) NodeInfo(at int) *framework.NodeInfo { return s.slots[at].info }
 
 // Index is the position of a node.
 func (s *Snapshot) Index(name string) (int, bool) {
@@ -80,21 +127,58 @@ func (s *Snapshot) Revert() {
 	if n := len(s.forks); n > 0 {
 		mark = s.forks[n-1].at
 		s.forks = s.forks[:n-1]
+	} else if len(s.log) > 0 {
+		s.forkCount++
+		s.root = s.forkCount
 	}
-	for len(s.log) > mark {
-		s.undo(s.log[len(s.log)-1])
-		s.log[len(s.log)-1] = change{}
-		s.log = s.log[:len(s.log)-1]
+	if len(s.log) > mark {
+		s.epoch++
 	}
-	for n := len(s.antiAt); n > 0 && s.antiAt[n-1] > mark; n-- {
-		s.antiAt = s.antiAt[:n-1]
+	for i := len(s.log) - 1; i >= mark; i-- {
+		c := &s.log[i]
+		// A node that came since the mark goes as a whole.
+		if pods := c.op == opAddPod || c.op == opRemovePod; !pods || c.slot.born <= mark {
+			s.undo(c)
+		}
+		*c = change{}
+	}
+	s.log = s.log[:mark]
+	for n := len(s.anti); n > 0 && s.anti[n-1].at > mark; n-- {
+		s.anti = s.anti[:n-1]
 	}
 }
 
 // Commit keeps what was done since the last Fork and drops that mark.
 func (s *Snapshot) Commit() {
 	if n := len(s.forks); n > 0 {
+		id := s.forks[n-1].id
 		s.forks = s.forks[:n-1]
+		s.committed[id] = s.place()
+	}
+}
+
+// place is the mark everything done now comes after.
+func (s *Snapshot) place() place {
+	if n := len(s.forks); n > 0 {
+		return place{n, s.forks[n-1].id}
+	}
+	return place{0, s.root}
+}
+
+// survivor is the mark at which what was made after a mark still stands; false when it was reverted.
+func (s *Snapshot) survivor(p place) (place, bool) {
+	for {
+		switch {
+		case p.level == 0:
+			return p, p.id == s.root
+		case p.level <= len(s.forks) && s.forks[p.level-1].id == p.id:
+			return p, true
+		}
+		next, ok := s.committed[p.id]
+		if !ok {
+			return p, false
+		}
+		p = next
 	}
 }
 
@@ -104,9 +188,10 @@ func (s *Snapshot) AddNode(n *framework.NodeInfo) error {
 	if _, ok := s.index[name]; ok {
 		return fmt.Errorf("node %s is in the snapshot already", name)
 	}
-	s.index[name] = len(s.nodes)
-	s.nodes = append(s.nodes, n)
-	s.record(change{op: opAddNode, node: n, at: len(s.nodes) - 1})
+	at := len(s.nodes)
+	sl := newSlot(n, len(s.log)+1)
+	s.put(at, sl)
+	s.record(change{op: opAddNode, slot: sl, at: at})
 	return nil
 }
 
@@ -116,45 +201,50 @@ func (s *Snapshot) RemoveNode(name string) error {
 	if !ok {
 		return fmt.Errorf("node %s is not in the snapshot", name)
 	}
-	n := s.NodeInfo(at)
+	sl := s.slots[at]
 	s.cut(at)
-	s.record(change{op: opRemoveNode, node: n, at: at})
+	s.record(change{op: opRemoveNode, slot: sl, at: at})
 	return nil
 }
 
 // ReplaceNode puts a node with its pods in the place of the one at a position; the name must be the same. The NodeInfo
 // belongs to the snapshot from now on.
 func (s *Snapshot) ReplaceNode(at int, n *framework.NodeInfo) error {
-	old := s.NodeInfo(at)
-	if old.Node().Name != n.Node().Name {
-		return fmt.Errorf("replace node %s: the new one is called %s", old.Node().Name, n.Node().Name)
+	old := s.slots[at]
+	if old.info.Node().Name != n.Node().Name {
+		return fmt.Errorf("replace node %s: the new one is called %s", old.info.Node().Name, n.Node().Name)
 	}
-	s.nodes[at] = n
-	s.record(change{op: opReplaceNode, node: n, old: old, at: at})
+	sl := newSlot(n, len(s.log)+1)
+	s.set(at, sl)
+	s.record(change{op: opReplaceNode, slot: sl, old: old, at: at})
 	return nil
 }
 
 // AddPod puts a pod on the node at a position, whether it fits or not.
 func (s *Snapshot) AddPod(pod fwk.PodInfo, at int) {
-	n := s.NodeInfo(at)
-	c := change{op: opAddPod, node: n, pod: pod, generation: n.Generation}
-	n.AddPodInfo(pod)
-	s.record(c)
+	sl := s.slots[at]
+	sl.info.AddPodInfo(pod)
+	sl.grown = append(sl.grown, sl.info.Generation)
+	s.rooms[at] = roomOf(sl.info)
+	s.record(change{op: opAddPod, slot: sl, pod: pod, at: at})
 }
 
 // RemovePod takes a pod off the node at a position.
 func (s *Snapshot) RemovePod(pod *corev1.Pod, at int) error {
-	n := s.NodeInfo(at)
-	c := change{op: opRemovePod, node: n, generation: n.Generation, at: find(n.Pods, pod), affinity: find(n.PodsWithAffinity, pod), anti: find(n.PodsWithRequiredAntiAffinity, pod)}
-	if c.at < 0 {
+	sl := s.slots[at]
+	n := sl.info
+	was := &removed{at: find(n.Pods, pod), affinity: find(n.PodsWithAffinity, pod), anti: find(n.PodsWithRequiredAntiAffinity, pod), grown: sl.grown}
+	if was.at < 0 {
 		return fmt.Errorf("pod %s/%s is not on node %s", pod.Namespace, pod.Name, n.Node().Name)
 	}
-	c.pod = n.Pods[c.at]
+	info := n.Pods[was.at]
 	if err := n.RemovePod(klog.Background(), pod); err != nil {
 		return fmt.Errorf("take pod %s/%s off node %s: %w", pod.Namespace, pod.Name, n.Node().Name, err)
 	}
-	restorePorts(n, c.pod)
-	s.record(c)
+	restorePorts(n, info)
+	sl.grown = []int64{n.Generation}
+	s.rooms[at] = roomOf(n)
+	s.record(change{op: opRemovePod, slot: sl, pod: info, at: at, was: was})
 	return nil
 }
 
@@ -168,74 +258,5 @@ func restorePorts(n *framework.NodeInfo, removed fwk.PodInfo) {
 		for _, port := range schedutil.GetHostPorts(p.GetPod()) {
 			n.UsedPorts.Add(port.HostIP, string(port.Protocol), port.HostPort)
 		}
-	}
-}
-
-func (s *Snapshot) record(c change) {
-	s.log = append(s.log, c)
-	anti := c.pod != nil && len(c.pod.GetRequiredAntiAffinityTerms()) > 0 ||
-		(c.op == opAddNode || c.op == opRemoveNode || c.op == opReplaceNode) && len(c.node.PodsWithRequiredAntiAffinity) > 0 ||
-		c.op == opReplaceNode && len(c.old.PodsWithRequiredAntiAffinity) > 0
-	if anti {
-		s.antiAt = append(s.antiAt, len(s.log))
-	}
-}
-
-// undo takes one change back. RemovePod of a NodeInfo moves the last pod into the gap, so a removed pod goes back by
-// the reverse swap.
-func (s *Snapshot) undo(c change) {
-	switch c.op {
-	case opAddPod:
-		// The pod is the last one, so removing it keeps the order. It is there: the log is undone last in first out.
-		if err := c.node.RemovePod(klog.Background(), c.pod.GetPod()); err != nil {
-			panic(fmt.Sprintf("fit: undo log out of step: %v", err))
-		}
-		restorePorts(c.node, c.pod)
-		c.node.Generation = c.generation
-	case opRemovePod:
-		c.node.AddPodInfo(c.pod)
-		swapLast(c.node.Pods, c.at)
-		swapLast(c.node.PodsWithAffinity, c.affinity)
-		swapLast(c.node.PodsWithRequiredAntiAffinity, c.anti)
-		c.node.Generation = c.generation
-	case opAddNode:
-		s.cut(c.at)
-	case opReplaceNode:
-		s.nodes[c.at] = c.old
-	case opRemoveNode:
-		s.nodes = append(s.nodes, nil)
-		copy(s.nodes[c.at+1:], s.nodes[c.at:])
-		s.nodes[c.at] = c.node
-		s.reindex(c.at)
-	}
-}
-
-func (s *Snapshot) cut(at int) {
-	delete(s.index, s.nodes[at].Node().Name)
-	copy(s.nodes[at:], s.nodes[at+1:])
-	s.nodes[len(s.nodes)-1] = nil
-	s.nodes = s.nodes[:len(s.nodes)-1]
-	s.reindex(at)
-}
-
-func (s *Snapshot) reindex(from int) {
-	for i := from; i < len(s.nodes); i++ {
-		s.index[s.nodes[i].Node().Name] = i
-	}
-}
-
-func find(pods []fwk.PodInfo, pod *corev1.Pod) int {
-	for i, p := range pods {
-		if p.GetPod().UID == pod.UID {
-			return i
-		}
-	}
-	return -1
-}
-
-func swapLast(pods []fwk.PodInfo, at int) {
-	if at >= 0 {
-		last := len(pods) - 1
-		pods[at], pods[last] = pods[last], pods[at]
 	}
 }

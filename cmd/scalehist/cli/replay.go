@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +14,6 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/kvcl"
-	"github.com/scalehist/scalehist/harness/kvcl/assets"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/truth"
@@ -36,7 +33,7 @@ type replayFlags struct {
 	batch      time.Duration
 	playback   string
 	scheduler  string
-	prices     string
+	prices     priceFlags
 	faults     bool
 	delay      time.Duration
 	delays     map[string]string
@@ -50,6 +47,9 @@ type replayFlags struct {
 	seed       int64
 	ties       string
 	signs      bool
+	skip       bool
+	full       bool
+	plane      string
 }
 
 func newReplayCommand(s IO) *cobra.Command {
@@ -57,8 +57,8 @@ func newReplayCommand(s IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE.db",
 		Short: "Replay a history through an autoscaler on a virtual cluster, and say how it differs from what happened",
-		Long: `replay boots a virtual cluster (a real kube-apiserver, etcd and kube-scheduler, no kubelets), puts it into the
-recorded state, feeds in what the workload did, in virtual time, and lets an autoscaler decide. It prints what scaled, every
+		Long: `replay boots a virtual cluster (a real kube-apiserver, etcd and kube-scheduler, no kubelets; or, ten times faster and with
+the same report, the API server's registries and the scheduler in this process: --control-plane memory), puts it into the recorded state, feeds in what the workload did, in virtual time, and lets an autoscaler decide. It prints what scaled, every
 decision with its reasons, and the verdict: whether each node group's net change is the recorded one.
 
 Recorded autoscaler settings apply as of their time; --autoscaler-flag overrides them. The exit code is 0 when the replay agrees
@@ -85,6 +85,9 @@ several runs, which differ. The replay agrees when it ends as one of them did an
   # Does it do what the real autoscaler was seen to do in several runs?
   scalehist replay ca-burst.db --truth ca-burst.truth.json
 
+  # A day in seconds: the same report from a control plane in memory
+  scalehist replay prod.db --control-plane memory
+
   # Decide each recorded scale-up anew from the moment before it
   scalehist replay prod.db --playback per-event -o json`,
 		Args:              exactArgs("FILE.db"),
@@ -95,7 +98,7 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 	}
 	addFormatFlag(cmd, &f.format)
 	flags := cmd.Flags()
-	flags.StringVar(&f.autoscaler, "autoscaler", engines.Names()[0], "the engine: "+strings.Join(engines.Names(), ", "))
+	flags.StringVar(&f.autoscaler, "autoscaler", engines.Names()[0], "the engine: "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender")
 	flags.StringArrayVar(&f.flags, "autoscaler-flag", nil, "override a recorded autoscaler flag (repeatable): --expander=most-pods")
 	flags.Var(&f.from, "from", "start of the window; the default is the recording's")
 	flags.Var(&f.to, "to", "end of the window; the default is the recording's")
@@ -103,7 +106,7 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 	flags.DurationVar(&f.batch, "batch-interval", 0, "feed recorded changes in at these boundaries; 0s: each at its instant (default: the autoscaler's scan interval)")
 	flags.StringVar(&f.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, or per-event")
 	flags.StringVar(&f.scheduler, "scheduler", string(profile.ScoringDefault), "scoring of the scheduler: default, or bin-packing")
-	flags.StringVar(&f.prices, "prices", "", "price table (YAML): adds costs, and lets the price expander run")
+	f.prices.add(cmd)
 	flags.BoolVar(&f.faults, "recorded-faults", true, "let recorded failures to deliver nodes, and recorded losses of nodes, happen again")
 	flags.StringArrayVar(&f.fault, "fault", nil, "something that goes wrong (repeatable): stock-out:workers@+5m..+20m")
 	flags.StringVar(&f.faultFile, "faults", "", "file (YAML) with a list of faults")
@@ -114,6 +117,9 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 	flags.Int64Var(&f.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
 	flags.StringVar(&f.ties, "ties", string(harness.TiesByHash), "how ties between equals are broken: by hashes of names, or by creation; with creation a redacted history replays to the same report")
 	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
+	flags.BoolVar(&f.skip, "skip-unsupported", false, "replay although pods use dynamic resource allocation or pod groups, which no control plane here has: those on a node stay there without, the others are left out")
+	flags.BoolVar(&f.full, "full-snapshots", false, "keep whole pods, nodes and templates in the report's start and end, for 'scalehist recommend --report'")
+	addControlPlaneFlag(cmd, &f.plane)
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt and timeline.txt there")
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
@@ -272,12 +278,12 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	opts := []harness.Option{
 		harness.WithAutoscaler(engine), harness.WithFlags(f.flags...), harness.WithScoring(scoring),
 		harness.WithRecordedFaults(f.faults), harness.WithDefaultProvisionDelay(f.delay), harness.WithSeed(f.seed), harness.WithTies(ties),
-		harness.WithControlPlane("envtest", func(ctx context.Context, now time.Time, scoring profile.Scoring) (kvcl.ControlPlane, error) {
-			return kvcl.Start(ctx, kvcl.Options{
-				Now: now, Scoring: scoring, NamelessTies: ties == harness.TiesByCreation, LogDir: f.logs, Assets: assets.Options{Progress: s.Err},
-			})
-		}),
 	}
+	plane, err := controlPlane(cmd, s, f.plane, f.logs)
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, plane)
 	if cmd.Flags().Changed("batch-interval") {
 		opts = append(opts, harness.WithBatchInterval(f.batch))
 	}
@@ -286,6 +292,12 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	}
 	if f.signs {
 		opts = append(opts, harness.WithSigns())
+	}
+	if f.skip {
+		opts = append(opts, harness.WithoutUnsupported())
+	}
+	if f.full {
+		opts = append(opts, harness.WithFullSnapshots())
 	}
 	faults, err := f.faultList(cmd)
 	if err != nil {
@@ -297,11 +309,11 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 		return nil, err
 	}
 	opts = append(opts, harness.WithWindow(window))
-	if f.prices != "" {
-		table, err := readPrices(f.prices)
-		if err != nil {
-			return nil, err
-		}
+	table, err := f.prices.table(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if table != nil {
 		opts = append(opts, harness.WithPrices(table))
 	}
 	return f.perGroup(cmd, opts)
@@ -351,16 +363,4 @@ func (f *replayFlags) window(ctx context.Context, path string) (w harness.Window
 		return w, fmt.Errorf("--to: %w", err)
 	}
 	return w, nil
-}
-
-func readPrices(path string) (*cloudprovider.PriceTable, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("--prices: %w", err)
-	}
-	table, err := cloudprovider.ParsePrices(data)
-	if err != nil {
-		return nil, fmt.Errorf("--prices %s: %w", path, err)
-	}
-	return table, nil
 }

@@ -54,16 +54,19 @@ func register(constructor func(IO) *cobra.Command) { constructors = append(const
 
 // Execute runs scalehist with args and returns its exit code. It prints an error once, to s.Err.
 func Execute(ctx context.Context, args []string, s IO) int {
-	var logs logFlags
+	var (
+		logs     logFlags
+		profiles profileFlags
+	)
 	out := &keptWriter{w: s.Out}
 	s.Out = out
-	root := newRootCommand(s, &logs)
+	root := newRootCommand(s, &logs, &profiles)
 	root.SetArgs(args)
 	err := out.check(root.ExecuteContext(ctx))
-	return report(ctx, s.Err, errors.Join(err, logs.close()))
+	return report(ctx, s.Err, errors.Join(err, profiles.stop(), logs.close()))
 }
 
-func newRootCommand(s IO, logs *logFlags) *cobra.Command {
+func newRootCommand(s IO, logs *logFlags, profiles *profileFlags) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "scalehist",
 		Short: "Record a cluster's scaling history, replay it through any autoscaler",
@@ -91,10 +94,11 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 		return &usageError{command: cmd.CommandPath(), err: fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
 	})
 	logs.add(root.PersistentFlags())
+	profiles.add(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, err := logs.start(cmd.Context(), s.Err)
 		cmd.SetContext(ctx)
-		return err
+		return errors.Join(err, profiles.start())
 	}
 	commands := make([]*cobra.Command, 0, len(constructors))
 	for _, constructor := range constructors {

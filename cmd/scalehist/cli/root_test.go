@@ -79,7 +79,7 @@ func TestVersion(t *testing.T) {
 
 // TestHelp: every command says what it does and shows an example.
 func TestHelp(t *testing.T) {
-	root := newRootCommand(IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, &logFlags{})
+	root := newRootCommand(IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, &logFlags{}, &profileFlags{})
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.Short == "" || c.Long == "" || c.Example == "" {

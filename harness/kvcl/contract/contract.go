@@ -75,6 +75,40 @@ var cases = []testCase{
 	{"RefusesInvalidObjects", refusesInvalid},
 	{"ResolvesPriorityClasses", resolvesPriority},
 	{"BindsVolumesForFirstConsumer", bindsVolumes},
+	{"ChoosesStaticVolumes", choosesStaticVolumes},
+	{"NeedsBoundClaims", needsBoundClaims},
+	{"NamesMissingClaims", namesMissingClaims},
+	{"KeepsPodsWithTheirVolumes", keepsPodsWithTheirVolumes},
+	{"FollowsZoneLabels", followsZoneLabels},
+	{"CountsVolumes", countsVolumes},
+	{"CountsMigratedVolumes", countsMigratedVolumes},
+	{"CountsNoVolumesWithoutCSINode", countsNoVolumesWithoutCSINode},
+	{"SharesNoExclusiveClaims", sharesNoExclusiveClaims},
+	{"KeepsNodeLocalVolumes", keepsNodeLocalVolumes},
+	{"KeepsToAllowedTopologies", keepsToAllowedTopologies},
+	{"WaitsForEphemeralClaims", waitsForEphemeralClaims},
+	{"PreemptsWithFewestViolations", preemptsWithFewestViolations},
+	{"PreemptsTheLeastImportant", preemptsTheLeastImportant},
+	{"PreemptsTheLowestSum", preemptsTheLowestSum},
+	{"PreemptsTheFewest", preemptsTheFewest},
+	{"PreemptsOnlyWhoMustGo", preemptsOnlyWhoMustGo},
+	{"PreemptsInTurn", preemptsInTurn},
+	{"SaysWhyPreemptionDoesNotHelp", saysWhyPreemptionDoesNotHelp},
+	{"KeepsNominations", keepsNominations},
+	{"PreemptsForPorts", preemptsForPorts},
+	{"NodesWakeWhoFits", nodesWakeWhoFits},
+	{"TaintsWakeWhoWaitedForThem", taintsWakeWhoWaitedForThem},
+	{"UncordonedNodesWakeWhoFits", uncordonedNodesWakeWhoFits},
+	{"PodsThatGoWakeWhoNeedsTheirRoom", podsThatGoWakeWhoNeedsTheirRoom},
+	{"LabelsOfPodsWakeWhoAvoidsThem", labelsOfPodsWakeWhoAvoidsThem},
+	{"OwnUpdatesWakeAPod", ownUpdatesWakeAPod},
+	{"ResizesWakeWhoNeedsTheRoom", resizesWakeWhoNeedsTheRoom},
+	{"SpreadsWakeWhoBalances", spreadsWakeWhoBalances},
+	{"PortsWakeWhoNeedsThem", portsWakeWhoNeedsThem},
+	{"GatesWakeOnlyWhoIsFree", gatesWakeOnlyWhoIsFree},
+	{"RefusesUnsupportedPods", refusesUnsupportedPods},
+	{"RetriesWhatNoEventWoke", retriesWhatNoEventWoke},
+	{"RefreshesMessages", refreshesMessages},
 	{"KeepsEveryKind", keepsEveryKind},
 	{"CreatesNamespaces", createsNamespaces},
 	{"NeverGoesBack", neverGoesBack},
@@ -116,6 +150,9 @@ func (s *suite) settle() kvcl.Settled {
 	}
 	return got
 }
+
+// later moves the clock without settling.
+func (s *suite) later(d time.Duration) { s.now = s.now.Add(d) }
 
 func (s *suite) wantSettled(want kvcl.Settled) {
 	s.t.Helper()

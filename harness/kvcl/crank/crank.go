@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/kvcl/recall"
 )
 
 // maxErrors bounds how often one pod may fail by error, not for want of a node, in one Settle.
@@ -33,6 +34,8 @@ type Options struct {
 	Flush func(ctx context.Context, writes []Write) error
 	// EmitEvents asks for the scheduler's events among the writes.
 	EmitEvents bool
+	// Recall lets the scheduler remember, per shape of pod and node, what it has worked out already. Its answers are the same.
+	Recall bool
 }
 
 // Result is what the scheduler did in one Settle, in the order it happened.
@@ -70,6 +73,8 @@ type Victim struct {
 type Crank struct {
 	opts      Options
 	sched     *scheduler.Scheduler
+	recall    *recall.Recall
+	interest  *interest // with recall
 	clock     *clocktesting.FakeClock
 	informers map[string]*informer
 	cancel    context.CancelFunc
@@ -87,6 +92,8 @@ type Crank struct {
 	failed map[types.NamespacedName]*failure
 	order  []types.NamespacedName
 	errors map[types.NamespacedName]int
+	// leftovers are retried by the clock.
+	leftovers leftovers
 
 	mu     sync.Mutex
 	writes []Write
@@ -131,6 +138,19 @@ func New(ctx context.Context, now time.Time, opts Options) (*Crank, error) {
 	} else {
 		profile.Wrap(c.sched)
 	}
+	if opts.Recall {
+		c.recall, err = recall.Install(ctx, c.sched, recall.Options{Scoring: opts.Scoring, NamelessTies: opts.NamelessTies, Ordinal: opts.Ordinal})
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.interest, err = newInterest(ctx, c.sched.SchedulingQueue, c.sched.Profiles[corev1.DefaultSchedulerName].EnqueueExtensions())
+		if err != nil {
+			c.Close()
+			return nil, fmt.Errorf("create scheduler: %w", err)
+		}
+		c.sched.SchedulingQueue = c.interest
+	}
 	pop, fail := c.sched.NextPod, c.sched.FailureHandler
 	c.sched.NextPod = c.next(pop)
 	c.sched.FailureHandler = c.failureHandler(fail)
@@ -143,6 +163,14 @@ func (c *Crank) Close() {
 	c.cancel()
 }
 
+// RecallStats says what the memory was good for; zero without Options.Recall.
+func (c *Crank) RecallStats() recall.Stats {
+	if c.recall == nil {
+		return recall.Stats{}
+	}
+	return c.recall.Stats()
+}
+
 // SetNow moves the clock. Pods fed from now on enter the queue at this instant.
 func (c *Crank) SetNow(now time.Time) { c.clock.SetTime(now) }
 
@@ -153,6 +181,7 @@ func (c *Crank) Set(obj scalehist.Object) error {
 	if i == nil {
 		return nil
 	}
+	c.leftovers.changes++
 	if p, ok := obj.(*corev1.Pod); ok {
 		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			return i.remove(obj)
@@ -160,6 +189,7 @@ func (c *Crank) Set(obj scalehist.Object) error {
 		obj = adopted(p)
 	}
 	if old, ok := i.current(obj).(scalehist.Object); ok && old.GetUID() != obj.GetUID() {
+		c.forget(old.GetUID())
 		if err := i.remove(old); err != nil {
 			return err
 		}
@@ -187,7 +217,17 @@ func (c *Crank) Remove(obj scalehist.Object) error {
 	if old, ok := i.current(obj).(scalehist.Object); ok && old.GetUID() != obj.GetUID() {
 		return nil // another object took the name
 	}
+	c.leftovers.changes++
+	c.forget(obj.GetUID())
 	return i.remove(obj)
+}
+
+// forget drops what is remembered of a pod that waits no more.
+func (c *Crank) forget(uid types.UID) {
+	c.leftovers.placed(uid)
+	if c.interest != nil {
+		c.interest.placed(uid)
+	}
 }
 
 // Settle schedules until every queued pod has a node or a reason.
@@ -196,6 +236,7 @@ func (c *Crank) Settle(ctx context.Context) (Result, error) {
 	c.failed = map[types.NamespacedName]*failure{}
 	c.errors = map[types.NamespacedName]int{}
 	c.order = nil
+	c.flushLeftovers()
 	for {
 		if w := c.takeWrites(); len(w) > 0 {
 			if err := c.opts.Flush(ctx, w); err != nil {
@@ -264,7 +305,7 @@ func (c *Crank) round(ctx context.Context, queued int) error {
 func (c *Crank) takeResult() Result {
 	r := c.result
 	for _, name := range c.order {
-		if f := c.failed[name]; f != nil {
+		if f := c.failed[name]; f != nil && c.leftovers.news(name, f) {
 			r.Unschedulable = append(r.Unschedulable, Unschedulable{Pod: name, Message: f.message, Nominated: f.nominated})
 			delete(c.failed, name) // a pod that was bound and failed again stands in order twice
 		}
@@ -289,6 +330,7 @@ func (c *Crank) next(pop popFunc) popFunc {
 func (c *Crank) bound(pod *corev1.Pod, node string) {
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	delete(c.failed, name)
+	c.forget(pod.UID)
 	c.result.Bindings = append(c.result.Bindings, Binding{Pod: name, Node: node})
 	c.end()
 }
@@ -316,7 +358,11 @@ func (c *Crank) failureHandler(inner scheduler.FailureHandlerFn) scheduler.Failu
 			c.order = append(c.order, name)
 		}
 		c.failed[name] = f0
+		c.leftovers.failed(info.Pod, *f0)
 		inner(ctx, f, info, status, nominating, start)
+		if c.interest != nil {
+			c.interest.failed(info)
+		}
 		c.end()
 	}
 }

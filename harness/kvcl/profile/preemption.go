@@ -24,6 +24,8 @@ import (
 type preemption struct {
 	*defaultpreemption.DefaultPreemption
 	nameless bool
+	// lowest remembers by node name.
+	lowest map[string]lowest
 }
 
 var (
@@ -37,7 +39,7 @@ func newPreemption(ordinal func(types.UID) int64, nameless bool) frameworkruntim
 		if err != nil {
 			return nil, fmt.Errorf("preemption plugin: %w", err)
 		}
-		own := &preemption{pl, nameless}
+		own := &preemption{pl, nameless, map[string]lowest{}}
 		pl.Evaluator.Interface = own
 		pl.MoreImportantPod = func(a, b *corev1.Pod) bool {
 			if x, y := corev1helpers.PodPriority(a), corev1helpers.PodPriority(b); x != y {

@@ -101,6 +101,19 @@ func SchedulerOptions(o Options) ([]scheduler.Option, error) {
 	}, nil
 }
 
+// PluginArgs returns the arguments of the profile's plugins by name, for whoever asks the same plugins the same questions.
+func PluginArgs(s Scoring) (map[string]runtime.Object, error) {
+	p, err := kubeProfile(s)
+	if err != nil {
+		return nil, err
+	}
+	args := make(map[string]runtime.Object, len(p.PluginConfig))
+	for _, c := range p.PluginConfig {
+		args[c.Name] = c.Args
+	}
+	return args, nil
+}
+
 // kubeProfile is upstream's default profile with our plugins in the place of those they stand in for. Order matters:
 // filters run in it, and the first that refuses a node gives the reason.
 func kubeProfile(s Scoring) (*config.KubeSchedulerProfile, error) {

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"errors"
+	"hash/fnv"
 	"math"
 	"testing"
 	"time"
@@ -217,5 +218,30 @@ func TestHashSpreadsCounters(t *testing.T) {
 	}
 	if hash("a", "bc") == hash("ab", "c") {
 		t.Error("parts run into each other")
+	}
+}
+
+// TestHashIsFNV holds the tie-break where it has always been: recorded outcomes depend on it.
+func TestHashIsFNV(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOf(rapid.String()).Draw(t, "parts")
+		h := fnv.New64a()
+		for _, p := range parts {
+			h.Write([]byte(p))
+			h.Write([]byte{0})
+		}
+		if got, want := hash(parts...), mix(h.Sum64()); got != want {
+			t.Fatalf("hash of %q is %x, want %x", parts, got, want)
+		}
+	})
+}
+
+func TestTiesRankByHash(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	if got, want := NewTies(pod).Rank("n-1"), int(hash("default", "web", "n-1")>>1); got != want {
+		t.Errorf("rank %d, want %d", got, want)
+	}
+	if got, want := NewNamelessTies(12).Rank("3"), int(hash("12", "3")>>1); got != want {
+		t.Errorf("nameless rank %d, want %d", got, want)
 	}
 }

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"context"
-	"hash/fnv"
 	"slices"
 	"strconv"
 
@@ -30,8 +29,9 @@ type tieBreaker struct{ framework.Framework }
 
 func (t tieBreaker) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
 	scores, status := t.Framework.RunScorePlugins(ctx, state, pod, nodes)
+	ties := NewTies(pod)
 	for i := range scores {
-		scores[i].Randomizer = int(hash(pod.Namespace, pod.Name, scores[i].Name) >> 1)
+		scores[i].Randomizer = ties.Rank(scores[i].Name)
 	}
 	return scores, status
 }
@@ -56,22 +56,54 @@ func (t namelessTieBreaker) RunScorePlugins(ctx context.Context, state fwk.Cycle
 		names[i] = scores[i].Name
 	}
 	slices.Sort(names)
-	self := strconv.FormatInt(t.ordinal(pod.UID), 10)
+	ties := NewNamelessTies(t.ordinal(pod.UID))
 	for i := range scores {
 		place, _ := slices.BinarySearch(names, scores[i].Name)
-		scores[i].Randomizer = int(hash(self, strconv.Itoa(place)) >> 1)
+		scores[i].Randomizer = ties.Rank(strconv.Itoa(place))
 	}
 	return scores, status
 }
 
-// hash mixes FNV-1a once more: the upper bits of FNV hardly differ for names that end in a counter.
+// Ties ranks nodes of equal score for one pod: the highest rank wins.
+type Ties struct{ sum uint64 }
+
+// NewTies ranks nodes by their names.
+func NewTies(pod *corev1.Pod) Ties {
+	return Ties{add(add(fnvOffset, pod.Namespace), pod.Name)}
+}
+
+// NewNamelessTies ranks nodes by their places (0, 1, ..., in decimal) among those to choose from, sorted by name.
+func NewNamelessTies(ordinal int64) Ties {
+	return Ties{add(fnvOffset, strconv.FormatInt(ordinal, 10))}
+}
+
+// Rank is that of the node with this name, or at this place.
+func (t Ties) Rank(node string) int { return int(mix(add(t.sum, node)) >> 1) }
+
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
+
+// hash is that of parts which cannot run into each other.
 func hash(parts ...string) uint64 {
-	h := fnv.New64a()
+	var x uint64 = fnvOffset
 	for _, p := range parts {
-		h.Write([]byte(p))
-		h.Write([]byte{0})
+		x = add(x, p)
 	}
-	x := h.Sum64()
+	return mix(x)
+}
+
+// add carries FNV-1a on by part and a zero byte.
+func add(x uint64, part string) uint64 {
+	for i := range len(part) {
+		x = (x ^ uint64(part[i])) * fnvPrime
+	}
+	return x * fnvPrime
+}
+
+// mix follows FNV-1a, whose upper bits hardly differ for names that end in a counter.
+func mix(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +15,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
@@ -88,6 +92,25 @@ func (b *instantBinder) BindPodVolumes(ctx context.Context, pod *corev1.Pod, v *
 		return err
 	}
 	return b.bind(ctx, PodVolumes{Pod: pod, Node: pod.Spec.NodeName, Static: static, Dynamic: dynamic})
+}
+
+// GetPodVolumeClaims puts the volumes to choose from in the order of their names. Upstream's come in that of a map, and of
+// several volumes that are equally small a claim gets the first.
+func (b *instantBinder) GetPodVolumeClaims(logger klog.Logger, pod *corev1.Pod) (*volumebinding.PodVolumeClaims, error) {
+	claims, err := b.SchedulerVolumeBinder.GetPodVolumeClaims(logger, pod)
+	if err != nil {
+		return nil, err
+	}
+	for _, volumes := range candidates(claims) {
+		slices.SortFunc(volumes, func(a, b *corev1.PersistentVolume) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return claims, nil
+}
+
+// candidates are the volumes to choose from by storage class: a field that upstream keeps to itself.
+func candidates(claims *volumebinding.PodVolumeClaims) map[string][]*corev1.PersistentVolume {
+	f := reflect.ValueOf(claims).Elem().FieldByName("unboundVolumesDelayBinding")
+	return *(*map[string][]*corev1.PersistentVolume)(f.Addr().UnsafePointer())
 }
 
 // volumeUpdates is a client whose updates of volumes and claims are remembered, not sent.

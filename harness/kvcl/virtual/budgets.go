@@ -31,7 +31,7 @@ func (c *Cluster) admitBudget(ch scalehist.Change, b *policyv1.PodDisruptionBudg
 	} else {
 		c.generations[key] = 1
 	}
-	c.budgetsDirty = true
+	c.budgetsDirty, c.tally.stale = true, true
 }
 
 // reconcileBudgets keeps PodDisruptionBudget status as the disruption controller would: healthy pods are the Running
@@ -82,35 +82,63 @@ func (c *Cluster) budgetStatus(b *policyv1.PodDisruptionBudget, n matches) polic
 // matches counts the pods of a budget, and the Running ones among them.
 type matches struct{ expected, healthy int }
 
-// countMatches goes over the pods once, and looks at each only for the budgets of its namespace.
-func (c *Cluster) countMatches() []matches {
-	out := make([]matches, len(c.budgets))
-	if len(c.budgets) == 0 {
-		return out
+// tally counts the pods of each budget as they come, change and go.
+type tally struct {
+	selectors []labels.Selector
+	// inNamespace are the indices of the budgets of a namespace.
+	inNamespace map[string][]int
+	counts      []matches
+	// stale: there are other budgets, or other selectors, than counts is of.
+	stale bool
+}
+
+// count takes in a pod that has come or changed.
+func (t *tally) count(p *pod) {
+	if p.done {
+		return
 	}
-	selectors := make([]labels.Selector, len(c.budgets))
-	inNamespace := map[string][]int{}
+	p.healthy = p.object.Status.Phase == corev1.PodRunning
+	for _, i := range t.inNamespace[p.object.Namespace] {
+		if !t.selectors[i].Matches(labels.Set(p.object.Labels)) {
+			continue
+		}
+		p.budgets = append(p.budgets, i)
+		t.counts[i].expected++
+		if p.healthy {
+			t.counts[i].healthy++
+		}
+	}
+}
+
+// uncount takes out a pod that will go or change.
+func (t *tally) uncount(p *pod) {
+	for _, i := range p.budgets {
+		t.counts[i].expected--
+		if p.healthy {
+			t.counts[i].healthy--
+		}
+	}
+	p.budgets = p.budgets[:0]
+}
+
+// countMatches is the tally, taken anew when the budgets are others.
+func (c *Cluster) countMatches() []matches {
+	t := &c.tally
+	if !t.stale {
+		return t.counts
+	}
+	*t = tally{selectors: make([]labels.Selector, len(c.budgets)), inNamespace: map[string][]int{}, counts: make([]matches, len(c.budgets))}
 	for i, b := range c.budgets {
 		sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 		if err != nil {
 			continue // matches nothing; the API server has refused it before
 		}
-		selectors[i] = sel
-		inNamespace[b.Namespace] = append(inNamespace[b.Namespace], i)
+		t.selectors[i] = sel
+		t.inNamespace[b.Namespace] = append(t.inNamespace[b.Namespace], i)
 	}
 	for _, p := range c.pods {
-		if p.done {
-			continue
-		}
-		for _, i := range inNamespace[p.object.Namespace] {
-			if !selectors[i].Matches(labels.Set(p.object.Labels)) {
-				continue
-			}
-			out[i].expected++
-			if p.object.Status.Phase == corev1.PodRunning {
-				out[i].healthy++
-			}
-		}
+		p.budgets = p.budgets[:0]
+		t.count(p)
 	}
-	return out
+	return t.counts
 }

@@ -1,17 +1,17 @@
 package virtual
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/crank"
 )
 
-const (
-	bindCompleted       = "pv.kubernetes.io/bind-completed"
-	defaultStorageClass = "storageclass.kubernetes.io/is-default-class"
-)
+const defaultStorageClass = "storageclass.kubernetes.io/is-default-class"
 
 func (c *Cluster) admitStorageClass(ch scalehist.Change, s *storagev1.StorageClass) {
 	if ch.Op == scalehist.OpDelete {
@@ -23,34 +23,28 @@ func (c *Cluster) admitStorageClass(ch scalehist.Change, s *storagev1.StorageCla
 
 // admitClaim binds a claim of an Immediate storage class as a volume controller and a provisioner would: to a volume
 // of its own that every node can reach. Claims that wait for their first consumer are bound by the control plane when
-// the scheduler has chosen a node, and a claim recorded as bound stays bound to its volume.
+// the scheduler has chosen a node, and a claim recorded as bound stays bound to its volume. A claim that goes takes a volume
+// along whose reclaim policy is Delete.
 func (c *Cluster) admitClaim(ch scalehist.Change, claim *corev1.PersistentVolumeClaim) []scalehist.Change {
-	if ch.Op != scalehist.OpAdd || claim.Spec.VolumeName != "" || !c.immediate(claim) {
+	key := keyOf(claim)
+	switch ch.Op {
+	case scalehist.OpDelete:
+		delete(c.claims.owners, key)
+		out := []scalehist.Change{ch}
+		if volume := c.reclaimed(key); volume != nil {
+			out = append(out, scalehist.Change{At: ch.At, Op: scalehist.OpDelete, Object: volume})
+		}
+		return out
+	case scalehist.OpAdd:
+		c.claims.owners[key] = owner(claim)
+	}
+	class := c.immediate(claim)
+	if ch.Op != scalehist.OpAdd || claim.Spec.VolumeName != "" || class == nil {
 		return []scalehist.Change{ch}
 	}
-	volume := &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + claim.Namespace + "-" + claim.Name, CreationTimestamp: claim.CreationTimestamp},
-		Spec: corev1.PersistentVolumeSpec{
-			AccessModes: claim.Spec.AccessModes,
-			Capacity:    claim.Spec.Resources.Requests,
-			ClaimRef:    &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name},
-			// Any source will do: nothing mounts it.
-			PersistentVolumeSource:        corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/kept"}},
-			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
-			VolumeMode:                    claim.Spec.VolumeMode,
-		},
-		Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound},
-	}
-	if claim.Spec.StorageClassName != nil {
-		volume.Spec.StorageClassName = *claim.Spec.StorageClassName
-	}
-	bound := claim.DeepCopy()
-	bound.Spec.VolumeName = volume.Name
-	if bound.Annotations == nil {
-		bound.Annotations = map[string]string{}
-	}
-	bound.Annotations[bindCompleted] = "yes"
-	bound.Status.Phase = corev1.ClaimBound
+	volume, bound := crank.Bound(crank.Provision(claim, class, &corev1.Node{}, c.volumeName(key)), claim)
+	volume.CreationTimestamp = claim.CreationTimestamp
+	c.claims.made[key] = volume
 	return []scalehist.Change{
 		{At: ch.At, Op: scalehist.OpAdd, Object: volume},
 		{At: ch.At, Op: scalehist.OpAdd, Object: bound},
@@ -73,13 +67,24 @@ func (c *Cluster) defaultClass() *storagev1.StorageClass {
 	return best
 }
 
-// immediate says whether the claim's storage class, or the default one, provisions at once.
-func (c *Cluster) immediate(claim *corev1.PersistentVolumeClaim) bool {
-	var class *storagev1.StorageClass
+// volumeName is that of a volume for a claim; a volume that outlived an earlier claim of the name keeps its own.
+func (c *Cluster) volumeName(claim types.NamespacedName) string {
+	base := "pvc-" + claim.Namespace + "-" + claim.Name
+	name := base
+	for n := 2; c.claims.kept[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	return name
+}
+
+// immediate is the claim's storage class, or the default one, if it provisions at once.
+func (c *Cluster) immediate(claim *corev1.PersistentVolumeClaim) *storagev1.StorageClass {
+	class := c.defaultClass()
 	if name := claim.Spec.StorageClassName; name != nil {
 		class = c.classes[*name]
-	} else {
-		class = c.defaultClass()
 	}
-	return class != nil && (class.VolumeBindingMode == nil || *class.VolumeBindingMode == storagev1.VolumeBindingImmediate)
+	if class != nil && (class.VolumeBindingMode == nil || *class.VolumeBindingMode == storagev1.VolumeBindingImmediate) {
+		return class
+	}
+	return nil
 }

@@ -33,7 +33,12 @@ const WhenDoneAnnotation = "scalehist.io/when-done"
 type Cluster struct {
 	plane kvcl.ControlPlane
 
+	// pods are the live ones; put, show and drop change them.
 	pods map[types.NamespacedName]*pod
+	// finishing are the finite pods that run, daemonPods the pods of DaemonSets by daemonID.
+	finishing  finishes
+	daemonPods map[string][]types.NamespacedName
+	tally      tally
 	// births numbers the pods that ever were under a name, to give a pod that comes back a UID of its own.
 	births map[types.NamespacedName]int
 	nodes  map[string]*corev1.Node
@@ -56,17 +61,10 @@ type Cluster struct {
 	whenDone map[types.NamespacedName]bool
 	// daemonsDirty names the nodes whose DaemonSet pods must be looked at before the next settle, in order.
 	daemonsDirty []string
+	claims       claims
 	budgetsDirty bool
 	// evicted pods are gone from the plane and come back at the next settle.
 	evicted []*corev1.Pod
-}
-
-// pod is a live pod as the virtual parts know it.
-type pod struct {
-	object *corev1.Pod
-	// finishAt is set once a finite pod is Running.
-	finishAt time.Time
-	done     bool
 }
 
 var _ scalehist.Cluster = (*Cluster)(nil)
@@ -86,6 +84,8 @@ func New(plane kvcl.ControlPlane) *Cluster {
 		generations: map[types.NamespacedName]int64{},
 		classes:     map[string]*storagev1.StorageClass{},
 		whenDone:    map[types.NamespacedName]bool{},
+		claims:      newClaims(),
+		daemonPods:  map[string][]types.NamespacedName{},
 	}
 }
 
@@ -146,7 +146,7 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string) error {
 	if err := c.plane.Evict(ctx, namespace, name); err != nil {
 		return err
 	}
-	delete(c.pods, key)
+	c.drop(key)
 	c.budgetsDirty = true
 	switch {
 	case p == nil || p.done:
@@ -216,7 +216,7 @@ func (c *Cluster) admitPod(ch scalehist.Change, p *corev1.Pod) ([]scalehist.Chan
 		if known == nil {
 			return nil, nil
 		}
-		delete(c.pods, key)
+		c.drop(key)
 		delete(c.whenDone, key)
 		return []scalehist.Change{{At: ch.At, Op: scalehist.OpDelete, Object: known.object}}, nil
 	default:
@@ -249,14 +249,18 @@ func (c *Cluster) updatePod(ch scalehist.Change, known *pod, want *corev1.Pod) [
 	copyResources(next.Spec.Containers, want.Spec.Containers)
 	copyResources(next.Spec.InitContainers, want.Spec.InitContainers)
 	if !resized {
-		known.object = next
+		c.show(known, next)
 		return []scalehist.Change{{At: ch.At, Op: scalehist.OpUpdate, Object: next}}
 	}
 	old := known.object
 	key := types.NamespacedName{Namespace: next.Namespace, Name: next.Name}
 	finish, done := known.finishAt, known.done
 	born := c.born(key, next, ch.At)
-	c.pods[key].finishAt, c.pods[key].done = finish, done
+	again := c.pods[key]
+	c.tally.uncount(again)
+	again.finishAt, again.done = finish, done
+	c.tally.count(again)
+	c.runs(key, again)
 	return []scalehist.Change{
 		{At: ch.At, Op: scalehist.OpDelete, Object: old},
 		{At: ch.At, Op: scalehist.OpAdd, Object: born},
@@ -273,7 +277,7 @@ func copyResources(to, from []corev1.Container) {
 
 // born registers a pod under its name and gives it the UID of its incarnation.
 func (c *Cluster) born(key types.NamespacedName, p *corev1.Pod, at time.Time) *corev1.Pod {
-	p = p.DeepCopy()
+	p = copied(p)
 	c.births[key]++
 	if n := c.births[key]; n > 1 || p.UID == "" {
 		p.UID = types.UID(fmt.Sprintf("pod/%s#%d", key, n))
@@ -285,7 +289,10 @@ func (c *Cluster) born(key types.NamespacedName, p *corev1.Pod, at time.Time) *c
 		}
 		entry.finishAt = finishTime(p, at)
 	}
-	c.pods[key] = entry
+	c.put(key, entry)
+	if hasEphemeral(p) {
+		c.claims.born = append(c.claims.born, key)
+	}
 	return p
 }
 
@@ -332,7 +339,7 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 	var out []scalehist.Change
 	for _, key := range c.podsWhere(func(p *corev1.Pod) bool { return p.Spec.NodeName == name || isDaemon(p) && daemonNode(p) == name }) {
 		known := c.pods[key]
-		delete(c.pods, key)
+		c.drop(key)
 		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: known.object})
 		if comesBack(known.object) && !known.done {
 			c.evicted = append(c.evicted, known.object)
@@ -365,10 +372,8 @@ func (c *Cluster) podsWhere(match func(*corev1.Pod) bool) []types.NamespacedName
 // Next is the earliest instant at which a finite pod finishes, or a pod leaves a tainted node.
 func (c *Cluster) Next() (time.Time, bool) {
 	next, _ := c.nextTaintEviction()
-	for _, p := range c.pods {
-		if !p.done && !p.finishAt.IsZero() && (next.IsZero() || p.finishAt.Before(next)) {
-			next = p.finishAt
-		}
+	if f, ok := c.nextFinish(); ok && (next.IsZero() || f.at.Before(next)) {
+		next = f.at
 	}
 	return next, !next.IsZero()
 }
@@ -381,6 +386,6 @@ func (c *Cluster) returns(key types.NamespacedName) bool {
 // comesBack says whether somebody recreates the pod when it is evicted: its controller, but neither a DaemonSet
 // (whose pods belong to a node) nor a kubelet's static pod.
 func comesBack(p *corev1.Pod) bool {
-	owner := metav1.GetControllerOf(p)
+	owner := metav1.GetControllerOfNoCopy(p)
 	return owner != nil && owner.Kind != "DaemonSet" && owner.Kind != "Node"
 }

@@ -43,7 +43,7 @@ func (c *Cluster) daemonPodsOf(at time.Time, ds *appsv1.DaemonSet) []scalehist.C
 	var out []scalehist.Change
 	for _, key := range c.podsWhere(func(p *corev1.Pod) bool { return ownedBy(p, ds) }) {
 		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: c.pods[key].object})
-		delete(c.pods, key)
+		c.drop(key)
 	}
 	c.budgetsDirty = c.budgetsDirty || len(out) > 0
 	return out
@@ -55,12 +55,6 @@ func (c *Cluster) reconcileDaemons(now time.Time) []scalehist.Change {
 	if len(c.daemonsDirty) == 0 {
 		return nil
 	}
-	has := map[string]types.NamespacedName{}
-	for key, p := range c.pods {
-		if isDaemon(p.object) {
-			has[p.object.Namespace+"/"+metav1.GetControllerOf(p.object).Name+"@"+daemonNode(p.object)] = key
-		}
-	}
 	var out []scalehist.Change
 	for _, name := range c.daemonsDirty {
 		node := c.nodes[name]
@@ -68,17 +62,15 @@ func (c *Cluster) reconcileDaemons(now time.Time) []scalehist.Change {
 			continue
 		}
 		for _, ds := range c.daemonSets {
-			id := ds.Namespace + "/" + ds.Name + "@" + name
+			there := c.daemonPods[daemonID(ds.Namespace, ds.Name, name)]
 			run, stay := daemon.NodeShouldRunDaemonPod(klog.Background(), node, ds)
-			switch key, there := has[id]; {
-			case there && !stay:
+			switch {
+			case len(there) > 0 && !stay:
+				key := there[len(there)-1]
 				out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: c.pods[key].object})
-				delete(c.pods, key)
-				delete(has, id)
-			case !there && run:
-				p := c.daemonPod(ds, name, now)
-				has[id] = types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-				out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: p})
+				c.drop(key)
+			case len(there) == 0 && run:
+				out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.daemonPod(ds, name, now)})
 			}
 		}
 	}
@@ -114,11 +106,11 @@ func daemonNode(p *corev1.Pod) string {
 }
 
 func isDaemon(p *corev1.Pod) bool {
-	o := metav1.GetControllerOf(p)
+	o := metav1.GetControllerOfNoCopy(p)
 	return o != nil && o.Kind == "DaemonSet"
 }
 
 func ownedBy(p *corev1.Pod, ds *appsv1.DaemonSet) bool {
-	o := metav1.GetControllerOf(p)
+	o := metav1.GetControllerOfNoCopy(p)
 	return o != nil && o.Kind == "DaemonSet" && o.Name == ds.Name && p.Namespace == ds.Namespace
 }

@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
 			step.Returned = append(step.Returned, key)
 			step.Events = append(step.Events, Event{Kind: PodReturned, Pod: key})
 		}
-		writes := slices.Concat(finished, tainted, back, c.reconcileDaemons(now), c.reconcileBudgets(now))
+		writes := slices.Concat(finished, tainted, back, c.reconcileDaemons(now), c.reconcileClaims(now), c.reconcileBudgets(now))
 		if len(writes) > 0 {
 			if err := c.plane.Apply(ctx, writes); err != nil {
 				return step, err
@@ -119,10 +120,7 @@ func (c *Cluster) bound(bindings []kvcl.Binding, now time.Time) []scalehist.Chan
 	}
 	// The API server copies the node's zone and region onto a pod when it is bound (Kubernetes 1.36), so the labels to
 	// keep are the server's.
-	served := map[types.NamespacedName]*corev1.Pod{}
-	for _, p := range c.plane.Cluster().Pods {
-		served[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = p
-	}
+	served := c.served(bindings)
 	c.budgetsDirty = true
 	var out []scalehist.Change
 	for _, b := range bindings {
@@ -130,15 +128,43 @@ func (c *Cluster) bound(bindings []kvcl.Binding, now time.Time) []scalehist.Chan
 		if known == nil {
 			continue // preempted again within the same settle
 		}
-		next := known.object.DeepCopy()
+		next := copied(known.object)
 		if s := served[b.Pod]; s != nil {
 			next.Labels = s.Labels
 		}
 		next.Spec.NodeName = b.Node
 		next.Status = runningStatus(now)
-		known.object = next
 		known.finishAt = finishTime(next, now)
+		c.show(known, next)
+		c.runs(b.Pod, known)
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpUpdate, Object: next})
+	}
+	return out
+}
+
+// served are the pods of bindings as the plane shows them.
+func (c *Cluster) served(bindings []kvcl.Binding) map[types.NamespacedName]*corev1.Pod {
+	out := make(map[types.NamespacedName]*corev1.Pod, len(bindings))
+	for _, b := range bindings {
+		out[b.Pod] = nil
+	}
+	left := len(out)
+	// Nearly always they do not run yet, which is quicker to see than a name. A pod may have been recorded as Running before
+	// it had a node.
+	for _, running := range []bool{false, true} {
+		for _, p := range c.plane.Cluster().Pods {
+			if left == 0 {
+				return out
+			}
+			if p.Spec.NodeName == "" || (p.Status.Phase == corev1.PodRunning) != running {
+				continue
+			}
+			key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+			if _, bound := out[key]; bound {
+				out[key] = p
+				left--
+			}
+		}
 	}
 	return out
 }
@@ -149,7 +175,7 @@ func (c *Cluster) preempted(victims []kvcl.Victim) {
 		if known == nil {
 			continue
 		}
-		delete(c.pods, v.Pod)
+		c.drop(v.Pod)
 		c.budgetsDirty = true
 		if comesBack(known.object) {
 			c.evicted = append(c.evicted, known.object)
@@ -161,7 +187,8 @@ func (c *Cluster) preempted(victims []kvcl.Victim) {
 func (c *Cluster) comeBack(now time.Time) []scalehist.Change {
 	var out []scalehist.Change
 	for _, e := range c.evicted {
-		p := e.DeepCopy()
+		p := copied(e)
+		p.Labels = maps.Clone(p.Labels)
 		p.UID = ""
 		p.CreationTimestamp = metav1.NewTime(now)
 		p.DeletionTimestamp = nil
@@ -181,25 +208,27 @@ func (c *Cluster) comeBack(now time.Time) []scalehist.Change {
 // finish lets the pods whose time is up succeed, in name order.
 func (c *Cluster) finish(now time.Time) []scalehist.Change {
 	var out []scalehist.Change
-	for _, p := range c.pods {
-		if p.done || p.finishAt.IsZero() || p.finishAt.After(now) {
-			continue
+	for {
+		f, ok := c.nextFinish()
+		if !ok || f.at.After(now) {
+			break
 		}
+		key, p := f.key, f.pod
+		c.tally.uncount(p)
 		p.done = true
-		key := types.NamespacedName{Namespace: p.object.Namespace, Name: p.object.Name}
 		if c.whenDone[key] {
 			delete(c.whenDone, key)
-			delete(c.pods, key)
+			c.drop(key)
 			out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: p.object})
 			continue
 		}
-		next := p.object.DeepCopy()
+		next := copied(p.object)
 		next.Status.Phase = corev1.PodSucceeded
 		next.Status.Conditions = []corev1.PodCondition{
 			condition(corev1.PodScheduled, corev1.ConditionTrue, now),
 			condition(corev1.PodReady, corev1.ConditionFalse, now),
 		}
-		p.object = next
+		c.show(p, next)
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpUpdate, Object: next})
 	}
 	if len(out) > 0 {

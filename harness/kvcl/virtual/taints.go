@@ -126,7 +126,7 @@ func (c *Cluster) evictTainted(now time.Time) []scalehist.Change {
 		if p.done {
 			continue
 		}
-		delete(c.pods, key)
+		c.drop(key)
 		c.budgetsDirty = true
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: p.object})
 		if comesBack(p.object) {
@@ -138,6 +138,6 @@ func (c *Cluster) evictTainted(now time.Time) []scalehist.Change {
 
 // followsNode: the pods of DaemonSets and kubelets.
 func followsNode(p *corev1.Pod) bool {
-	o := metav1.GetControllerOf(p)
+	o := metav1.GetControllerOfNoCopy(p)
 	return o != nil && (o.Kind == "DaemonSet" || o.Kind == "Node")
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist/harness/report/compare"
+	"github.com/scalehist/scalehist/harness/report/metrics"
+)
+
+func init() { register(newCompareCommand) }
+
+// The formats of compare and gate.
+const (
+	pageText     = "text"
+	pageMarkdown = "markdown"
+	pageJSON     = "json"
+	pageGitHub   = "github"
+)
+
+type compareFlags struct {
+	format  string
+	labels  []string
+	force   bool
+	explain bool
+	exit    bool
+}
+
+func newCompareCommand(s IO) *cobra.Command {
+	f := &compareFlags{}
+	cmd := &cobra.Command{
+		Use:   "compare BASELINE REPORT...",
+		Short: "Put replay reports side by side: node groups, metrics, costs, the first decision that differs",
+		Long: `compare reads saved reports (report.json, or directories of replay --report-dir) of one recording. The first is the
+baseline. It shows each node group and zone, every metric with its change, nodes and waiting pods over time, what was asked for
+differently, and for each report the first decision that differs from the baseline's, with both explanations.
+
+Reports of different recordings, windows or playbacks are refused, unless --force says so. --explain-metrics tells how each metric is
+defined. The exit code is 0 whatever the comparison shows, with --exit-code 1 when anything differs, 2 on an error.`,
+		Example: `  # What would another expander have done?
+  scalehist replay prod.db --prices prices.yaml --report-dir gen/least-waste
+  scalehist replay prod.db --prices prices.yaml --report-dir gen/most-pods --autoscaler-flag=--expander=most-pods
+  scalehist compare gen/least-waste gen/most-pods
+
+  # Three of them, for a pull request
+  scalehist compare gen/main gen/branch gen/other -o markdown
+
+  # What does a metric mean?
+  scalehist compare --explain-metrics`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeReports,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runCompare(cmd, s, f, args) },
+	}
+	addPageFlag(cmd, &f.format, pageText, pageMarkdown, pageJSON)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.labels, "label", nil, "what to call the reports, in their order (default: from their paths)")
+	flags.BoolVar(&f.force, "force", false, "compare replays of different recordings, windows or playbacks too")
+	flags.BoolVar(&f.exit, "exit-code", false, "exit with 1 when anything differs")
+	flags.BoolVar(&f.explain, "explain-metrics", false, "list all metrics with unit, definition, formula and source, and do nothing else")
+	return cmd
+}
+
+// addPageFlag adds "-o text|markdown|json".
+func addPageFlag(cmd *cobra.Command, f *string, formats ...string) {
+	cmd.Flags().StringVarP(f, "output", "o", formats[0], "how to print the result: "+strings.Join(formats, ", "))
+	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(fmt.Sprintf("completion of --output: %v", err)) // only a second registration of the same flag fails
+	}
+}
+
+func runCompare(cmd *cobra.Command, s IO, f *compareFlags, args []string) error {
+	if f.explain {
+		if len(args) > 0 {
+			return UsageErrorf(cmd, "--explain-metrics takes no reports")
+		}
+		_, err := fmt.Fprint(s.Out, metrics.Explain())
+		return err
+	}
+	if f.format != pageText && f.format != pageMarkdown && f.format != pageJSON {
+		return UsageErrorf(cmd, "--output %q: must be text, markdown or json", f.format)
+	}
+	if len(args) < 2 {
+		return UsageErrorf(cmd, "%s: give two reports or more, the baseline first", cmd.CommandPath())
+	}
+	labels := labelsOf(args)
+	if f.labels != nil {
+		if len(f.labels) != len(args) {
+			return UsageErrorf(cmd, "--label: %d labels for %d reports", len(f.labels), len(args))
+		}
+		labels = f.labels
+	}
+	sides := make([]compare.Side, 0, len(args))
+	for i, path := range args {
+		r, err := readReport(path)
+		if err != nil {
+			return err
+		}
+		sides = append(sides, compare.Side{Label: labels[i], Report: r})
+	}
+	c, err := compare.Reports(sides, compare.Options{Force: f.force})
+	if err != nil {
+		return err
+	}
+	switch f.format {
+	case pageJSON:
+		err = s.PrintJSON(c)
+	case pageMarkdown:
+		_, err = fmt.Fprint(s.Out, c.Markdown())
+	default:
+		_, err = fmt.Fprint(s.Out, c.Text())
+	}
+	if err != nil {
+		return err
+	}
+	if f.exit && c.Differ() {
+		return Differed()
+	}
+	return nil
+}
+
+// labelsOf names reports by the least of their paths, from the end, that tells them apart.
+func labelsOf(paths []string) []string {
+	parts := make([][]string, 0, len(paths))
+	longest := 1
+	for _, p := range paths {
+		p = strings.TrimSuffix(filepath.ToSlash(filepath.Clean(p)), "/report.json")
+		list := strings.Split(p, "/")
+		parts, longest = append(parts, list), max(longest, len(list))
+	}
+	out := make([]string, len(paths))
+	for n := 1; n <= longest; n++ {
+		seen := map[string]bool{}
+		for i, list := range parts {
+			out[i] = strings.Join(list[max(0, len(list)-n):], "/")
+			seen[out[i]] = true
+		}
+		if len(seen) == len(paths) {
+			return out
+		}
+	}
+	for i := range out { // one report twice
+		out[i] = fmt.Sprintf("%s (%d)", out[i], i+1)
+	}
+	return out
+}
+
+func completeReports(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/assets"
+)
+
+// addControlPlaneFlag adds --control-plane to a command that replays.
+func addControlPlaneFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "control-plane", harness.DefaultControlPlane(), fmt.Sprintf(
+		"what the virtual cluster runs on: %s (a real API server), or %s (its registries in this process; the same report, much sooner). %s sets the default",
+		harness.EnvTest, harness.Memory, harness.ControlPlaneVariable))
+	if err := cmd.RegisterFlagCompletionFunc("control-plane", cobra.FixedCompletions(harness.ControlPlanes, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(fmt.Sprintf("completion of --control-plane: %v", err)) // only a second registration of the same flag fails
+	}
+}
+
+// controlPlane is the option for --control-plane. logs is where processes log.
+func controlPlane(cmd *cobra.Command, s IO, name, logs string) (harness.Option, error) {
+	switch {
+	case !slices.Contains(harness.ControlPlanes, name):
+		from := "--control-plane"
+		if !cmd.Flags().Changed("control-plane") {
+			from = harness.ControlPlaneVariable
+		}
+		return nil, UsageErrorf(cmd, "%s %q: want %s", from, name, strings.Join(harness.ControlPlanes, " or "))
+	case name == harness.EnvTest:
+		return harness.WithControlPlane(name, func(ctx context.Context, o kvcl.Options) (kvcl.ControlPlane, error) {
+			o.LogDir, o.Assets = logs, assets.Options{Progress: s.Err}
+			return kvcl.Start(ctx, o)
+		}), nil
+	case logs != "":
+		return nil, UsageErrorf(cmd, "--log-dir: a control plane in memory has no processes that log; leave it out, or use --control-plane %s", harness.EnvTest)
+	}
+	return harness.OnControlPlane(name), nil
+}

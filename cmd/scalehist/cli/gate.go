@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist/harness/report/gate"
+	"github.com/scalehist/scalehist/harness/report/metrics"
+)
+
+func init() { register(newGateCommand) }
+
+type gateFlags struct {
+	format                      string
+	baseline, candidate, policy string
+	junit, summary              string
+	all, explain                bool
+}
+
+func newGateCommand(s IO) *cobra.Command {
+	f := &gateFlags{}
+	cmd := &cobra.Command{
+		Use:   "gate --baseline DIR --candidate DIR --policy gate.yaml",
+		Short: "Fail when a candidate's replays are worse than the baseline's by more than a policy allows",
+		Long: `gate reads all reports (report.json) of two directories, matches them by scenario, and holds the change of each metric
+against the limits of a policy: at most 2 percent dearer, at most 5 seconds longer waits, no new pod without a node. It prints what
+changed and, for every violation, by how much, in which scenario, and the first decision that differs, with both explanations.
+
+A scenario that is on one side only, or was replayed from another recording, is a violation unless the policy allows it. Unknown keys
+and metrics of a policy are refused. docs/gate.md has the policy; 'scalehist gate init' prints one to begin with.
+
+The exit code is 0 when every limit holds, 1 on a violation, 2 on an error, such as a limit that could be judged nowhere.`,
+		Example: `  # A policy to begin with
+  scalehist gate init > gate.yaml
+
+  # The same scenarios before and after a change
+  scalehist replay prod.db --report-dir gen/baseline/prod
+  scalehist replay prod.db --report-dir gen/candidate/prod --autoscaler-flag=--expander=most-pods
+  scalehist gate --baseline gen/baseline --candidate gen/candidate --policy gate.yaml
+
+  # In a GitHub workflow: annotations, a step summary and JUnit
+  scalehist gate --baseline gen/baseline --candidate gen/candidate --policy gate.yaml -o github --junit gate.xml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runGate(cmd, s, f) },
+	}
+	addPageFlag(cmd, &f.format, pageText, pageMarkdown, pageJSON, pageGitHub)
+	flags := cmd.Flags()
+	flags.StringVar(&f.baseline, "baseline", "", "directory with the reports to compare with")
+	flags.StringVar(&f.candidate, "candidate", "", "directory with the reports to judge")
+	flags.StringVar(&f.policy, "policy", "", "file (YAML) with the limits")
+	flags.StringVar(&f.junit, "junit", "", "write the verdict to this file as JUnit")
+	flags.StringVar(&f.summary, "summary", "", "write the verdict to this file as Markdown")
+	flags.BoolVar(&f.all, "all", false, "list the limits that hold without any change too")
+	flags.BoolVar(&f.explain, "explain-metrics", false, "list all metrics with unit, definition, formula and source, and do nothing else")
+	for _, name := range []string{"baseline", "candidate"} {
+		if err := cmd.MarkFlagDirname(name); err != nil {
+			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only an unknown flag fails
+		}
+	}
+	if err := cmd.MarkFlagFilename("policy", "yaml", "yml"); err != nil {
+		panic(fmt.Sprintf("completion of --policy: %v", err)) // only an unknown flag fails
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:     "init",
+		Short:   "Print a policy to begin with, with comments",
+		Long:    "init prints a policy that passes a candidate which is not worse. Read it, change the limits, and keep it beside the scenarios.",
+		Example: "  scalehist gate init > gate.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprint(s.Out, gate.Example())
+			return err
+		},
+	})
+	return cmd
+}
+
+func runGate(cmd *cobra.Command, s IO, f *gateFlags) error {
+	if f.explain {
+		_, err := fmt.Fprint(s.Out, metrics.Explain())
+		return err
+	}
+	if !slices.Contains([]string{pageText, pageMarkdown, pageJSON, pageGitHub}, f.format) {
+		return UsageErrorf(cmd, "--output %q: must be text, markdown, json or github", f.format)
+	}
+	for _, flag := range []struct{ name, value string }{{"baseline", f.baseline}, {"candidate", f.candidate}, {"policy", f.policy}} {
+		if flag.value == "" {
+			return UsageErrorf(cmd, "%s: --%s is missing", cmd.CommandPath(), flag.name)
+		}
+	}
+	policy, err := gate.ReadPolicy(f.policy)
+	if err != nil {
+		return err
+	}
+	baseline, err := gate.Load(f.baseline)
+	if err != nil {
+		return fmt.Errorf("--baseline: %w", err)
+	}
+	candidate, err := gate.Load(f.candidate)
+	if err != nil {
+		return fmt.Errorf("--candidate: %w", err)
+	}
+	v, judgeErr := gate.Judge(policy, baseline, candidate)
+	v.Baseline, v.Candidate = f.baseline, f.candidate
+	// What was found is shown even when something could not be judged.
+	if err := errors.Join(f.print(s, v), f.write(s, v)); err != nil {
+		return errors.Join(judgeErr, err)
+	}
+	if judgeErr != nil {
+		return judgeErr
+	}
+	if !v.Passed {
+		return Differed()
+	}
+	return nil
+}
+
+func (f *gateFlags) print(s IO, v *gate.Verdict) (err error) {
+	switch f.format {
+	case pageJSON:
+		return s.PrintJSON(v)
+	case pageMarkdown:
+		_, err = fmt.Fprint(s.Out, v.Markdown())
+	case pageGitHub:
+		_, err = fmt.Fprint(s.Out, v.GitHub())
+	default:
+		_, err = fmt.Fprint(s.Out, v.Text(f.all))
+	}
+	return err
+}
+
+// stepSummary is where GitHub shows a Markdown summary of a step; it is appended to
+// (https://docs.github.com/actions/reference/workflow-commands-for-github-actions#adding-a-job-summary).
+const stepSummary = "GITHUB_STEP_SUMMARY"
+
+// write writes the files that are asked for.
+func (f *gateFlags) write(s IO, v *gate.Verdict) error {
+	if f.junit != "" {
+		b, err := v.JUnit()
+		if err != nil {
+			return fmt.Errorf("--junit: %w", err)
+		}
+		if err := os.WriteFile(f.junit, b, 0o644); err != nil {
+			return fmt.Errorf("--junit: %w", err)
+		}
+	}
+	if f.summary != "" {
+		if err := os.WriteFile(f.summary, []byte(v.Markdown()), 0o644); err != nil {
+			return fmt.Errorf("--summary: %w", err)
+		}
+	}
+	if path := s.env(stepSummary); f.format == pageGitHub && path != "" {
+		if err := appendTo(path, v.Markdown()); err != nil {
+			return fmt.Errorf("%s: %w", stepSummary, err)
+		}
+	}
+	return nil
+}
+
+func appendTo(path, text string) (err error) {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = file.WriteString(text)
+	return err
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist/prices"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+// publicPrices is the name of the shipped list; a file of that name is ./public.
+const publicPrices = "public"
+
+// priceFlags are the flags that say what nodes cost.
+type priceFlags struct {
+	path, model, region string
+	models              map[string]string
+}
+
+func (f *priceFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.path, "prices", "", "price table (YAML), or public, the shipped list: adds costs, and lets the price expander run")
+	flags.StringVar(&f.region, "region", "", "region of the price table, or provider/region; needed when it has several")
+	flags.StringVar(&f.model, "price-model", "", "what nodes cost that are not spot nodes by their labels: on-demand, spot or reserved (default: on-demand)")
+	flags.StringToStringVar(&f.models, "price-model-of", nil, "price model of single node groups, over labels and table: batch=spot")
+	models := make([]string, 0, len(cloudprovider.PriceModels))
+	for _, m := range cloudprovider.PriceModels {
+		models = append(models, string(m))
+	}
+	for name, complete := range map[string]cobra.CompletionFunc{
+		"price-model": cobra.FixedCompletions(models, cobra.ShellCompDirectiveNoFileComp),
+		"region":      f.completeRegion,
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
+		}
+	}
+}
+
+// table is what the flags ask for; nil when they ask for no prices.
+func (f *priceFlags) table(cmd *cobra.Command) (*cloudprovider.PriceTable, error) {
+	if f.path == "" {
+		for _, name := range []string{"region", "price-model", "price-model-of"} {
+			if cmd.Flags().Changed(name) {
+				return nil, UsageErrorf(cmd, "--%s goes with --prices", name)
+			}
+		}
+		return nil, nil
+	}
+	s := cloudprovider.PriceSelection{Region: f.region}
+	var err error
+	if f.model != "" {
+		if s.Model, err = cloudprovider.ParsePriceModel(f.model); err != nil {
+			return nil, UsageErrorf(cmd, "--price-model: %v", err)
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(f.models)) {
+		model, err := cloudprovider.ParsePriceModel(f.models[group])
+		if err != nil {
+			return nil, UsageErrorf(cmd, "--price-model-of %s: %v", group, err)
+		}
+		if s.GroupModels == nil {
+			s.GroupModels = map[string]cloudprovider.PriceModel{}
+		}
+		s.GroupModels[group] = model
+	}
+	file, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	table, err := file.Select(s)
+	if err != nil {
+		return nil, fmt.Errorf("--prices %s, --region: %w", f.path, err)
+	}
+	return table, nil
+}
+
+func (f *priceFlags) read() (*cloudprovider.PriceFile, error) {
+	data := prices.Public()
+	if f.path != publicPrices {
+		var err error
+		if data, err = os.ReadFile(f.path); err != nil {
+			return nil, fmt.Errorf("--prices: %w", err)
+		}
+	}
+	file, err := cloudprovider.ParsePriceFile(data)
+	if err != nil {
+		return nil, fmt.Errorf("--prices %s: %w", f.path, err)
+	}
+	return file, nil
+}
+
+// completeRegion completes out of the table that --prices names.
+func (f *priceFlags) completeRegion(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	if file, err := f.read(); err == nil && f.path != "" {
+		for _, l := range file.Lists {
+			if l.Region != "" {
+				out = append(out, strings.TrimPrefix(l.Provider+"/"+l.Region, "/"))
+			}
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,98 @@
+package crank
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// interest is a scheduling queue that passes by, at an event, the pods it cannot concern. Upstream looks at every waiting pod
+// twice for each pod that is bound: it puts together who refused the pod and asks which of those registered for the event. Most
+// pods wait for room, and no plugin that refused them registered for another pod's arrival. Who refused a pod is known when it
+// fails, and who registered for an event never changes; so the answer is known before the question, and it is the same.
+type interest struct {
+	internalqueue.SchedulingQueue
+	// registered are the events each plugin registered for.
+	registered map[string][]fwk.ClusterEvent
+	// waiting are the plugins that refused a pod, those it is pending for among them, since its last failure.
+	waiting map[types.UID]sets.Set[string]
+	// of is the plugins that registered for an event.
+	of map[fwk.ClusterEvent]sets.Set[string]
+}
+
+func newInterest(ctx context.Context, q internalqueue.SchedulingQueue, plugins []fwk.EnqueueExtensions) (*interest, error) {
+	i := &interest{SchedulingQueue: q, registered: map[string][]fwk.ClusterEvent{}, waiting: map[types.UID]sets.Set[string]{}, of: map[fwk.ClusterEvent]sets.Set[string]{}}
+	for _, p := range plugins {
+		events, err := p.EventsToRegister(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("events of plugin %s: %w", p.Name(), err)
+		}
+		for _, e := range events {
+			i.registered[p.Name()] = append(i.registered[p.Name()], e.Event)
+			if e.Event.Resource == fwk.Node && e.Event.ActionType&fwk.Add != 0 {
+				// Upstream registers it for taints then as well (buildQueueingHintMap).
+				i.registered[p.Name()] = append(i.registered[p.Name()], fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.UpdateNodeTaint})
+			}
+		}
+	}
+	return i, nil
+}
+
+// failed notes who refused a pod, once the queue has it back.
+func (i *interest) failed(info *framework.QueuedPodInfo) {
+	i.waiting[info.Pod.UID] = info.UnschedulablePlugins.Union(info.PendingPlugins)
+}
+
+// placed forgets a pod that waits no more.
+func (i *interest) placed(uid types.UID) { delete(i.waiting, uid) }
+
+// MoveAllToActiveOrBackoffQueue leaves out the pods upstream would come to skip.
+func (i *interest) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event fwk.ClusterEvent, oldObj, newObj interface{}, preCheck internalqueue.PreEnqueueCheck) {
+	if framework.ClusterEventIsWildCard(event) {
+		i.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, event, oldObj, newObj, preCheck)
+		return
+	}
+	interested := i.interestedIn(event)
+	i.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, event, oldObj, newObj, func(pod *corev1.Pod) bool {
+		// A pod that nobody refused is worth another try to upstream, and one that never failed is gated.
+		if refused, known := i.waiting[pod.UID]; known && refused.Len() > 0 && !meet(refused, interested) {
+			return false
+		}
+		return preCheck == nil || preCheck(pod)
+	})
+}
+
+// meet says whether two sets have a member in common; a holds one or two.
+func meet(a, b sets.Set[string]) bool {
+	for name := range a {
+		if b.Has(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (i *interest) interestedIn(event fwk.ClusterEvent) sets.Set[string] {
+	s, known := i.of[event]
+	if known {
+		return s
+	}
+	s = sets.New[string]()
+	for name, events := range i.registered {
+		for _, e := range events {
+			if framework.MatchClusterEvents(e, event) {
+				s.Insert(name)
+				break
+			}
+		}
+	}
+	i.of[event] = s
+	return s
+}

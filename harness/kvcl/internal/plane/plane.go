@@ -1,0 +1,91 @@
+package plane
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/crank"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+)
+
+// Settled is what the scheduler did in one Settle.
+type Settled = crank.Result
+
+// Options of a plane.
+type Options struct {
+	Scoring profile.Scoring
+	// NamelessTies is that of profile.Options.
+	NamelessTies bool
+	// Recall is that of crank.Options.
+	Recall bool
+	// EmitEvents writes the scheduler's events to the server.
+	EmitEvents bool
+}
+
+// Plane is a control plane but for its server. Not safe for concurrent use.
+type Plane struct {
+	opts    Options
+	server  Server
+	store   *store
+	crank   *crank.Crank
+	now     time.Time
+	pending []change
+	stats   Stats
+}
+
+// Stats is the wall-clock time spent.
+type Stats struct{ Apply, Schedule time.Duration }
+
+// New returns a plane whose virtual time has not started.
+func New(s Server, o Options) *Plane { return &Plane{opts: o, server: s, store: newStore()} }
+
+// Configure chooses the scheduler's profile, before Start.
+func (pl *Plane) Configure(s profile.Scoring, namelessTies bool) {
+	pl.opts.Scoring, pl.opts.NamelessTies = s, namelessTies
+}
+
+// Start starts virtual time, and the scheduler.
+func (pl *Plane) Start(ctx context.Context, now time.Time) error {
+	c, err := crank.New(ctx, now, crank.Options{
+		Scoring:      pl.opts.Scoring,
+		NamelessTies: pl.opts.NamelessTies,
+		Recall:       pl.opts.Recall,
+		Ordinal:      func(uid types.UID) int64 { return pl.store.podOrdinal[uid] },
+		Flush:        pl.flush,
+		EmitEvents:   pl.opts.EmitEvents,
+	})
+	if err != nil {
+		return err
+	}
+	pl.crank, pl.now = c, now.UTC()
+	return nil
+}
+
+// Close ends the scheduler.
+func (pl *Plane) Close() {
+	if pl.crank != nil {
+		pl.crank.Close()
+	}
+}
+
+// Stats returns the time spent so far.
+func (pl *Plane) Stats() Stats { return pl.stats }
+
+// Sync waits until the server shows everything that was written, and takes it over.
+func (pl *Plane) Sync(ctx context.Context) error {
+	if err := pl.server.Barrier(ctx); err != nil {
+		return fmt.Errorf("wait for the watches to show what was written: %w", err)
+	}
+	pl.drain()
+	return nil
+}
+
+// Cluster lists the objects, with recorded or virtual times and UIDs.
+func (pl *Plane) Cluster() *scalehist.Objects {
+	pl.drain()
+	return pl.store.list()
+}

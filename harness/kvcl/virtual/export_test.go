@@ -1,0 +1,46 @@
+package virtual
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Recount compares what the cluster keeps about its pods with what the pods themselves say.
+func (c *Cluster) Recount() error {
+	kept := slices.Clone(c.countMatches())
+	c.tally.stale = true
+	if anew := c.countMatches(); !slices.Equal(kept, anew) {
+		return fmt.Errorf("budgets count %v, their pods are %v", kept, anew)
+	}
+	var next time.Time
+	daemons := map[string]int{}
+	for _, p := range c.pods {
+		if !p.done && !p.finishAt.IsZero() && (next.IsZero() || p.finishAt.Before(next)) {
+			next = p.finishAt
+		}
+		if isDaemon(p.object) {
+			daemons[daemonID(p.object.Namespace, metav1.GetControllerOf(p.object).Name, daemonNode(p.object))]++
+		}
+	}
+	if f, _ := c.nextFinish(); !f.at.Equal(next) {
+		return fmt.Errorf("the next pod finishes at %s, want %s", f.at, next)
+	}
+	for id, n := range daemons {
+		if len(c.daemonPods[id]) != n {
+			return fmt.Errorf("%s has pods %v, want %d", id, c.daemonPods[id], n)
+		}
+	}
+	if len(c.daemonPods) != len(daemons) {
+		return fmt.Errorf("there are DaemonSet pods of %d names, want %d", len(c.daemonPods), len(daemons))
+	}
+	for key, p := range c.pods {
+		if want := (types.NamespacedName{Namespace: p.object.Namespace, Name: p.object.Name}); key != want {
+			return fmt.Errorf("%s is filed as %s", want, key)
+		}
+	}
+	return nil
+}

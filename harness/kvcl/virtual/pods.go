@@ -1,0 +1,134 @@
+package virtual
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// pod is a live pod as the virtual parts know it.
+type pod struct {
+	object *corev1.Pod
+	// finishAt is set once a finite pod is Running.
+	finishAt time.Time
+	done     bool
+	// daemon is what reconcileDaemons looks the pod of a DaemonSet up by; empty for others.
+	daemon string
+	// budgets it counts for, by index, and whether as healthy.
+	budgets []int
+	healthy bool
+}
+
+// copied is a pod to change; what is deeper than its own fields it shares with the other, so that must be replaced, not
+// changed. A replay makes several of each pod.
+func copied(p *corev1.Pod) *corev1.Pod {
+	next := *p
+	return &next
+}
+
+// A step must not cost more because the cluster is large, so what is asked of all pods is kept: who finishes next, who is
+// counted by which budget, which DaemonSet pods a node has. put, show, finishing and drop keep it.
+
+// put registers a pod that is born.
+func (c *Cluster) put(key types.NamespacedName, p *pod) {
+	if old := c.pods[key]; old != nil {
+		c.drop(key) // replaced on the spot
+	}
+	c.pods[key] = p
+	c.indexDaemon(key, p)
+	c.runs(key, p)
+	c.tally.count(p)
+}
+
+// show replaces the object of a pod.
+func (c *Cluster) show(p *pod, object *corev1.Pod) {
+	c.tally.uncount(p)
+	p.object = object
+	c.tally.count(p)
+	if p.daemon != "" {
+		key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+		c.unindexDaemon(key, p)
+		c.indexDaemon(key, p) // it may have a node now
+	}
+}
+
+// drop forgets a pod.
+func (c *Cluster) drop(key types.NamespacedName) {
+	p := c.pods[key]
+	if p == nil {
+		return
+	}
+	delete(c.pods, key)
+	c.tally.uncount(p)
+	c.unindexDaemon(key, p)
+}
+
+func (c *Cluster) indexDaemon(key types.NamespacedName, p *pod) {
+	if isDaemon(p.object) {
+		p.daemon = daemonID(p.object.Namespace, metav1.GetControllerOfNoCopy(p.object).Name, daemonNode(p.object))
+		c.daemonPods[p.daemon] = append(c.daemonPods[p.daemon], key)
+	}
+}
+
+func (c *Cluster) unindexDaemon(key types.NamespacedName, p *pod) {
+	if p.daemon == "" {
+		return
+	}
+	c.daemonPods[p.daemon] = slices.DeleteFunc(c.daemonPods[p.daemon], func(k types.NamespacedName) bool { return k == key })
+	if len(c.daemonPods[p.daemon]) == 0 {
+		delete(c.daemonPods, p.daemon)
+	}
+}
+
+// runs notes when the pod finishes, if it does.
+func (c *Cluster) runs(key types.NamespacedName, p *pod) {
+	if !p.finishAt.IsZero() {
+		heap.Push(&c.finishing, finish{at: p.finishAt, key: key, pod: p})
+	}
+}
+
+// nextFinish is the pod that finishes next, if any does.
+func (c *Cluster) nextFinish() (finish, bool) {
+	for len(c.finishing) > 0 {
+		f := c.finishing[0]
+		if c.pods[f.key] == f.pod && !f.pod.done && f.pod.finishAt.Equal(f.at) {
+			return f, true
+		}
+		heap.Pop(&c.finishing) // gone since, or started anew
+	}
+	return finish{}, false
+}
+
+// finish is a pod that finishes at an instant, unless it goes before.
+type finish struct {
+	at  time.Time
+	key types.NamespacedName
+	pod *pod
+}
+
+// finishes is a heap: the next one first.
+type finishes []finish
+
+func (f finishes) Len() int           { return len(f) }
+func (f finishes) Less(i, j int) bool { return f[i].at.Before(f[j].at) }
+func (f finishes) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+
+// Push and Pop implement heap.Interface.
+func (f *finishes) Push(x any) { *f = append(*f, x.(finish)) }
+
+// Pop implements heap.Interface.
+func (f *finishes) Pop() any {
+	last := len(*f) - 1
+	x := (*f)[last]
+	(*f)[last] = finish{}
+	*f = (*f)[:last]
+	return x
+}
+
+func daemonID(namespace, daemonSet, node string) string {
+	return namespace + "/" + daemonSet + "@" + node
+}

@@ -1,0 +1,55 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/scalehist/scalehist/harness/report/metrics"
+)
+
+func (p *page) curves(c *Comparison) {
+	p.heading("Over time")
+	width := 0
+	for _, s := range c.Sides {
+		width = max(width, len([]rune(s.Label)))
+	}
+	var b strings.Builder
+	for _, part := range []struct {
+		what string
+		of   func(SideInfo) metrics.Curve
+	}{{"nodes", func(s SideInfo) metrics.Curve { return s.Nodes }}, {"pods without a node", func(s SideInfo) metrics.Curve { return s.Unschedulable }}} {
+		top := 0.0
+		for _, s := range c.Sides {
+			top = max(top, part.of(s).Max())
+		}
+		fmt.Fprintf(&b, "%s, 0 to %.0f:\n", part.what, top)
+		for _, s := range c.Sides {
+			fmt.Fprintf(&b, "  %-*s |%s|\n", width, s.Label, spark(part.of(s), time.Duration(s.Length), top))
+		}
+	}
+	p.block(b.String())
+}
+
+// slots is how wide a line over time is.
+const slots = 60
+
+// spark draws the largest value of each slot as one of eight heights; a blank is none.
+func spark(c metrics.Curve, length time.Duration, top float64) string {
+	heights := []rune("▁▂▃▄▅▆▇█")
+	out := make([]rune, slots)
+	for i := range out {
+		from, to := length*time.Duration(i)/slots, length*time.Duration(i+1)/slots
+		v := c.At(from)
+		for _, p := range c {
+			if at := time.Duration(p.Offset); at > from && at < to {
+				v = max(v, p.Value)
+			}
+		}
+		out[i] = ' '
+		if v > 0 && top > 0 {
+			out[i] = heights[min(len(heights)-1, int(v/top*float64(len(heights))-1e-9))]
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,243 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/scalehist/scalehist/harness/report"
+)
+
+// page writes a comparison in one of two dialects.
+type page struct {
+	b        strings.Builder
+	markdown bool
+}
+
+// Text is the comparison as a page for a terminal.
+func (c *Comparison) Text() string { return c.page(false) }
+
+// Markdown is the comparison as a page for a pull request.
+func (c *Comparison) Markdown() string { return c.page(true) }
+
+func (c *Comparison) page(markdown bool) string {
+	p := &page{markdown: markdown}
+	p.sides(c)
+	p.settings(c)
+	p.list("Notes", c.Notes)
+	p.heading("Node groups")
+	p.table(c.rows("node group", c.Groups, true))
+	if len(c.Zones) > 1 {
+		p.heading("Zones")
+		p.table(c.rows("zone", c.Zones, false))
+	}
+	p.heading("Metrics")
+	p.table(c.metricTable())
+	p.missing(c)
+	if c.Sides[0].Playback != "per-event" {
+		p.curves(c)
+	}
+	for _, pair := range c.Pairs {
+		p.pair(pair)
+	}
+	p.inputs(c)
+	return p.b.String()
+}
+
+func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.b, format, args...) }
+
+func (p *page) heading(text string) {
+	if p.markdown {
+		p.printf("\n### %s\n\n", text)
+		return
+	}
+	p.printf("\n%s\n", strings.ToLower(text))
+}
+
+func (p *page) table(t table.Writer) {
+	if p.markdown {
+		p.printf("%s\n", t.RenderMarkdown())
+		return
+	}
+	for line := range strings.SplitSeq(t.Render(), "\n") {
+		p.printf("  %s\n", strings.TrimRight(line, " "))
+	}
+}
+
+func (p *page) list(title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	p.heading(title)
+	for _, l := range lines {
+		if p.markdown {
+			p.printf("- %s\n", l)
+		} else {
+			p.printf("  %s\n", l)
+		}
+	}
+}
+
+// block is preformatted text.
+func (p *page) block(text string) {
+	if p.markdown {
+		p.printf("```\n%s\n```\n", strings.TrimRight(text, "\n"))
+		return
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		p.printf("    %s\n", line)
+	}
+}
+
+func (p *page) sides(c *Comparison) {
+	t := report.NewTable()
+	t.AppendHeader(table.Row{"report", "scenario", "autoscaler", "playback", "from", "length"})
+	for i, s := range c.Sides {
+		label := s.Label
+		if i == 0 {
+			label += " (baseline)"
+		}
+		t.AppendRow(table.Row{label, s.Scenario, s.Autoscaler, s.Playback, stamp(s.StartTime), s.Length})
+	}
+	if p.markdown {
+		p.printf("## Comparison of %d replays\n\n", len(c.Sides))
+	} else {
+		p.printf("comparison of %d replays\n", len(c.Sides))
+	}
+	p.table(t)
+}
+
+func (p *page) settings(c *Comparison) {
+	if len(c.Settings) == 0 {
+		return
+	}
+	p.heading("Asked for differently")
+	t := report.NewTable()
+	t.AppendHeader(header(c, "what"))
+	for _, s := range c.Settings {
+		row := table.Row{s.What}
+		for _, v := range s.Values {
+			row = append(row, strings.ReplaceAll(v, "\n", " "))
+		}
+		t.AppendRow(row)
+	}
+	p.table(t)
+}
+
+// missing tells notes of metrics, and why numbers are not there; metrics with the same reason together.
+func (p *page) missing(c *Comparison) {
+	var notes []string
+	for _, m := range c.Metrics {
+		for _, n := range m.Notes {
+			notes = append(notes, m.Name+": "+n)
+		}
+	}
+	p.list("Beside the numbers", notes)
+	type reason struct {
+		why   string
+		sides []string
+		names []string
+	}
+	var reasons []*reason
+	for _, m := range c.Metrics {
+		bySide := map[string][]string{}
+		var order []string
+		for i, v := range m.Values {
+			if v.Missing == "" {
+				continue
+			}
+			if bySide[v.Missing] == nil {
+				order = append(order, v.Missing)
+			}
+			bySide[v.Missing] = append(bySide[v.Missing], c.Sides[i].Label)
+		}
+		for _, why := range order {
+			var found *reason
+			for _, r := range reasons {
+				if r.why == why && strings.Join(r.sides, "\x00") == strings.Join(bySide[why], "\x00") {
+					found = r
+				}
+			}
+			if found == nil {
+				found = &reason{why: why, sides: bySide[why]}
+				reasons = append(reasons, found)
+			}
+			found.names = append(found.names, m.Name)
+		}
+	}
+	var lines []string
+	for _, r := range reasons {
+		where := ""
+		if len(r.sides) < len(c.Sides) {
+			where = " in " + strings.Join(r.sides, ", ")
+		}
+		lines = append(lines, fmt.Sprintf("%s%s: %s", report.Some(r.names, 8), where, r.why))
+	}
+	p.list("Not told by the reports", lines)
+}
+
+func (p *page) pair(pair Pair) {
+	p.heading(fmt.Sprintf("First differing decision of %s and %s", pair.Baseline, pair.Side))
+	d := pair.FirstDifference
+	if d == nil {
+		p.printf("%sNone: every decision is the same.\n", p.indent())
+		return
+	}
+	p.printf("%sAt %s%s.\n", p.indent(), d.At(), map[bool]string{true: "; they did the same, and explain it differently"}[d.Kind == "reason"])
+	p.block(pair.Text())
+}
+
+func (p *page) indent() string {
+	if p.markdown {
+		return ""
+	}
+	return "  "
+}
+
+// Text is what both sides decided at the first difference, for a message; empty without one.
+func (pair Pair) Text() string {
+	if pair.FirstDifference == nil {
+		return ""
+	}
+	return pair.FirstDifference.Text(pair.Baseline, pair.Side)
+}
+
+// Text is what both sides decided, under the names given.
+func (d *Difference) Text(baseline, side string) string {
+	var b strings.Builder
+	for _, s := range []struct {
+		name string
+		d    Decided
+	}{{baseline, d.Baseline}, {side, d.Side}} {
+		if s.d.Acted {
+			fmt.Fprintf(&b, "%s:\n", s.name) // the explanation begins with the summary
+		} else {
+			fmt.Fprintf(&b, "%s: %s\n", s.name, s.d.Summary)
+		}
+		for line := range strings.SplitSeq(s.d.Explain, "\n") {
+			if line != "" {
+				fmt.Fprintf(&b, "  %s\n", line)
+			}
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (p *page) inputs(c *Comparison) {
+	p.heading("Inputs")
+	t := report.NewTable()
+	t.AppendHeader(header(c, "input"))
+	for _, in := range c.Inputs {
+		row := table.Row{in.Name}
+		for i, h := range in.SHA256 {
+			text := short(h)
+			if i > 0 && h == in.SHA256[0] {
+				text = "="
+			}
+			row = append(row, text)
+		}
+		t.AppendRow(row)
+	}
+	p.table(t)
+}

@@ -1,0 +1,277 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/metrics"
+)
+
+// Text is the verdict as a page for a terminal. Checks that hold without any change are counted, unless all are asked for.
+func (v *Verdict) Text(all bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "gate: %s against %s, policy %s\n\n", v.Candidate, v.Baseline, v.Policy)
+	t, quiet, rows := v.table(all, "")
+	if rows > 0 {
+		for line := range strings.SplitSeq(t.Render(), "\n") {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+	}
+	if quiet > 0 {
+		fmt.Fprintf(&b, "%s without any change\n", count(quiet, "limit holds", "limits hold"))
+	}
+	v.violations(func(scenario, what, first string) {
+		fmt.Fprintf(&b, "\n%s: %s\n", scenario, what)
+		if first != "" {
+			b.WriteString(indent(first, "  ") + "\n")
+		}
+	})
+	for _, n := range v.notes() {
+		fmt.Fprintf(&b, "\nnote: %s\n", n)
+	}
+	fmt.Fprintf(&b, "\n%s\n", v.Headline())
+	return b.String()
+}
+
+// Headline is the verdict in one line.
+func (v *Verdict) Headline() string {
+	unjudged := 0
+	for _, j := range v.Scenarios {
+		for _, c := range j.Checks {
+			if c.Result == NotJudged {
+				unjudged++
+			}
+		}
+	}
+	text := fmt.Sprintf("verdict: passed in %s", count(len(v.Scenarios), "scenario", "scenarios"))
+	if !v.Passed {
+		failed := 0
+		for _, j := range v.Scenarios {
+			if j.violated() {
+				failed++
+			}
+		}
+		text = fmt.Sprintf("verdict: FAILED: %s; %d of %s failed", count(v.Violations(), "violation", "violations"), failed, count(len(v.Scenarios), "scenario", "scenarios"))
+		if slices.ContainsFunc(v.Total, func(c Check) bool { return c.Result == Violated }) {
+			text += ", and a total"
+		}
+	}
+	if unjudged > 0 {
+		text += fmt.Sprintf("; %s could not be judged", count(unjudged, "limit", "limits"))
+	}
+	return text
+}
+
+// table has a line for each check that did not hold unchanged; quiet counts the rest.
+func (v *Verdict) table(all bool, fail string) (t table.Writer, quiet, rows int) {
+	t = report.NewTable()
+	t.AppendHeader(table.Row{"scenario", "metric", "baseline", "candidate", "change", "limit", "verdict"})
+	add := func(scenario string, c Check) {
+		if !all && c.Result == Passed && (c.Change == nil || *c.Change == 0) {
+			quiet++
+			return
+		}
+		verdict := string(c.Result)
+		if c.Result == Violated {
+			verdict = fail + strings.ToUpper(verdict)
+		}
+		rows++
+		t.AppendRow(table.Row{scenario, c.Metric, value(c.Baseline, c.Unit), value(c.Candidate, c.Unit), c.change(), c.Limit, verdict})
+	}
+	for _, j := range v.Scenarios {
+		if j.Problem != "" {
+			verdict := fail + "VIOLATED"
+			if j.Allowed {
+				verdict = "allowed"
+			}
+			rows++
+			t.AppendRow(table.Row{j.Scenario, j.Problem, "", "", "", "", verdict})
+		}
+		for _, c := range j.Checks {
+			add(j.Scenario, c)
+		}
+	}
+	for _, c := range v.Total {
+		add("(total)", c)
+	}
+	return t, quiet, rows
+}
+
+func value(v *float64, unit string) string {
+	if v == nil {
+		return "-"
+	}
+	return metrics.Text(*v, unit)
+}
+
+// violations calls each for every scenario that fails, with what is violated and the first decision that differs.
+func (v *Verdict) violations(each func(scenario, what, first string)) {
+	for _, j := range v.Scenarios {
+		if what := j.what(); what != "" {
+			each(j.Scenario, what, j.first())
+		}
+	}
+	for _, c := range v.Total {
+		if c.Result == Violated {
+			each("(total)", c.Why, v.firstIn(c.MostIn))
+		}
+	}
+}
+
+// firstIn tells the first decision that differs in a scenario, for a total; empty when the scenario's own violation does.
+func (v *Verdict) firstIn(scenario string) string {
+	for _, j := range v.Scenarios {
+		if j.Scenario == scenario && !j.violated() {
+			return "in " + scenario + ", " + j.first()
+		}
+		if j.Scenario == scenario {
+			return "the first decision that differs in " + scenario + " is above"
+		}
+	}
+	return ""
+}
+
+// what says what is violated in a scenario; empty when nothing is.
+func (j Judgment) what() string {
+	var parts []string
+	if j.Problem != "" && !j.Allowed {
+		parts = append(parts, j.Problem)
+	}
+	for _, c := range j.Checks {
+		if c.Result == Violated {
+			parts = append(parts, strings.Join(append([]string{c.Why}, c.Notes...), "; "))
+		}
+	}
+	return strings.Join(parts, "\n  ")
+}
+
+// first tells the first decision that differs, for a scenario that could be compared.
+func (j Judgment) first() string {
+	switch d := j.FirstDifference; {
+	case j.Problem != "":
+		return ""
+	case d == nil:
+		return "every decision is the same: what changed is what was asked for (prices, delays, faults) or what nodes and pods did with it"
+	case d.Kind == "reason":
+		return fmt.Sprintf("both did the same; the first decision that explains it otherwise, at %s:\n%s", d.At(), indent(d.Text("baseline", "candidate"), "  "))
+	default:
+		return fmt.Sprintf("first decision that differs, at %s:\n%s", d.At(), indent(d.Text("baseline", "candidate"), "  "))
+	}
+}
+
+// notes are the verdict's, and those of checks that were not violated.
+func (v *Verdict) notes() []string {
+	out := append([]string{}, v.Notes...)
+	add := func(scenario string, checks []Check) {
+		for _, c := range checks {
+			if c.Result == NotJudged {
+				out = append(out, fmt.Sprintf("%s: %s not judged: %s", scenario, c.Metric, c.Why))
+				continue
+			}
+			for _, n := range c.Notes {
+				if c.Result != Violated {
+					out = append(out, fmt.Sprintf("%s: %s: %s", scenario, c.Metric, n))
+				}
+			}
+		}
+	}
+	for _, j := range v.Scenarios {
+		add(j.Scenario, j.Checks)
+	}
+	add("(total)", v.Total)
+	return out
+}
+
+// Markdown is the verdict as a summary for a pull request.
+func (v *Verdict) Markdown() string {
+	var b strings.Builder
+	word := "✅ passed"
+	if !v.Passed {
+		word = "❌ failed"
+	}
+	fmt.Fprintf(&b, "## Autoscaling gate: %s\n\n%s. Candidate `%s`, baseline `%s`, policy `%s`.\n\n", word, strings.TrimPrefix(v.Headline(), "verdict: "), v.Candidate, v.Baseline, v.Policy)
+	t, quiet, rows := v.table(false, "❌ ")
+	if rows > 0 {
+		b.WriteString(t.RenderMarkdown() + "\n\n")
+	}
+	if quiet > 0 {
+		fmt.Fprintf(&b, "%s without any change.\n\n", count(quiet, "limit holds", "limits hold"))
+	}
+	v.violations(func(scenario, what, first string) {
+		fmt.Fprintf(&b, "<details open><summary><b>%s</b></summary>\n\n", html(scenario))
+		for line := range strings.SplitSeq(what, "\n") {
+			fmt.Fprintf(&b, "- %s\n", strings.TrimSpace(line))
+		}
+		if first != "" {
+			fmt.Fprintf(&b, "\n```\n%s\n```\n", first)
+		}
+		b.WriteString("\n</details>\n\n")
+	})
+	for _, n := range v.notes() {
+		fmt.Fprintf(&b, "> note: %s\n\n", n)
+	}
+	return b.String()
+}
+
+func html(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// github escapes (https://docs.github.com/actions/reference/workflow-commands-for-github-actions).
+var (
+	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// GitHub is the verdict as annotations of a GitHub workflow: one error a violated scenario, at the line of the policy, a
+// warning for each note, and the headline.
+func (v *Verdict) GitHub() string {
+	var b strings.Builder
+	for _, j := range v.Scenarios {
+		what := j.what()
+		if what == "" {
+			continue
+		}
+		line := 0
+		for _, c := range j.Checks {
+			if c.Result == Violated {
+				line = cmp.Or(line, c.Line)
+			}
+		}
+		v.annotate(&b, "error", line, "gate "+j.Scenario, strings.TrimSpace(what+"\n"+j.first()))
+	}
+	for _, c := range v.Total {
+		if c.Result == Violated {
+			v.annotate(&b, "error", c.Line, "gate, all scenarios", strings.TrimSpace(c.Why+"\n"+v.firstIn(c.MostIn)))
+		}
+	}
+	for _, n := range v.notes() {
+		v.annotate(&b, "warning", 0, "gate", n)
+	}
+	fmt.Fprintf(&b, "%s\n", v.Headline())
+	return b.String()
+}
+
+func (v *Verdict) annotate(b *strings.Builder, level string, line int, title, message string) {
+	where := "file=" + githubProperty.Replace(v.Policy)
+	if line > 0 {
+		where += fmt.Sprintf(",line=%d", line)
+	}
+	fmt.Fprintf(b, "::%s %s,title=%s::%s\n", level, where, githubProperty.Replace(title), githubData.Replace(message))
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func indent(s, by string) string {
+	return by + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
+}

@@ -1,0 +1,135 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/scalehist/scalehist"
+)
+
+// Curve is a number over the time of a replay: each point holds until the next, the first one is at the start.
+type Curve []Point
+
+// Point is a value from an offset on.
+type Point struct {
+	Offset scalehist.Duration `json:"offset"`
+	Value  float64            `json:"value"`
+}
+
+// at is the value at an offset.
+func (c Curve) at(offset time.Duration) float64 {
+	v := 0.0
+	for _, p := range c {
+		if time.Duration(p.Offset) > offset {
+			break
+		}
+		v = p.Value
+	}
+	return v
+}
+
+// At is the value at an offset; the curve need not have a point there.
+func (c Curve) At(offset time.Duration) float64 { return c.at(offset) }
+
+// Max is the largest value, 0 of an empty curve.
+func (c Curve) Max() float64 {
+	v := 0.0
+	for _, p := range c {
+		v = max(v, p.Value)
+	}
+	return v
+}
+
+// integral is the sum of each piece's value times its length in hours, over [0, until).
+func (c Curve) integral(until time.Duration, f func(float64) float64) float64 {
+	sum := 0.0
+	for i, p := range c {
+		to := until
+		if i+1 < len(c) {
+			to = min(until, time.Duration(c[i+1].Offset))
+		}
+		if from := time.Duration(p.Offset); to > from {
+			sum += f(p.Value) * (to - from).Hours()
+		}
+	}
+	return sum
+}
+
+func same(v float64) float64 { return v }
+
+// step is a change of a sum at an offset.
+type step struct {
+	at time.Duration
+	by float64
+}
+
+// curveOf sums steps up, those of one offset together.
+func curveOf(steps []step) Curve {
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	c := Curve{{}}
+	for _, s := range steps {
+		last := &c[len(c)-1]
+		if time.Duration(last.Offset) == s.at || s.at < 0 {
+			last.Value += s.by
+			continue
+		}
+		c = append(c, Point{Offset: scalehist.Duration(s.at), Value: last.Value + s.by})
+	}
+	return c.compact()
+}
+
+// compact drops points that change nothing.
+func (c Curve) compact() Curve {
+	out := c[:0]
+	for _, p := range c {
+		if len(out) == 0 || out[len(out)-1].Value != p.Value {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// join calls f for each stretch of [0, until) in which both curves hold still.
+func join(a, b Curve, until time.Duration, f func(length time.Duration, a, b float64)) {
+	var cuts []time.Duration
+	for _, c := range []Curve{a, b} {
+		for _, p := range c {
+			if d := time.Duration(p.Offset); d < until {
+				cuts = append(cuts, d)
+			}
+		}
+	}
+	slices.Sort(cuts)
+	cuts = append(slices.Compact(cuts), until)
+	for i := 0; i+1 < len(cuts); i++ {
+		f(cuts[i+1]-cuts[i], a.at(cuts[i]), b.at(cuts[i]))
+	}
+}
+
+// Nodes is the sum of the target sizes of all node groups over time.
+func Nodes(r *scalehist.ReplayReport) Curve {
+	var steps []step
+	for _, g := range r.NodeGroups {
+		size := 0
+		for _, s := range g.Sizes {
+			steps = append(steps, step{time.Duration(s.Offset), float64(s.Size - size)})
+			size = s.Size
+		}
+	}
+	return curveOf(steps)
+}
+
+// Unschedulable is the number of pods without a node over time, as of the end of each step of the replay.
+func Unschedulable(r *scalehist.ReplayReport) Curve {
+	c := Curve{{Value: float64(len(r.Start.UnscheduledPods))}}
+	for _, b := range r.Batches {
+		p := Point{Offset: scalehist.Duration(b.At.Sub(r.StartTime)), Value: float64(b.Unschedulable)}
+		if last := &c[len(c)-1]; last.Offset >= p.Offset {
+			last.Value = p.Value
+			continue
+		}
+		c = append(c, p)
+	}
+	return c.compact()
+}

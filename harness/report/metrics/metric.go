@@ -1,0 +1,123 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalehist/scalehist/internal/near"
+)
+
+// Better says which way a metric should go.
+type Better string
+
+// The directions.
+const (
+	Less    Better = "less"
+	More    Better = "more"
+	Neither Better = "neither"
+)
+
+// Total is how the values of several scenarios make one.
+type Total string
+
+// The totals. NoTotal: values of different scenarios do not add up to anything, such as percentiles.
+const (
+	Sum     Total = "sum"
+	Largest Total = "largest"
+	NoTotal Total = "none"
+)
+
+// Currency is the unit of metrics that are in the price table's currency.
+const Currency = "currency"
+
+// The other units a limit must know.
+const (
+	Seconds = "s"
+	Percent = "%"
+)
+
+// Metric is the definition of one number.
+type Metric struct {
+	// Name is what policies and JSON call it.
+	Name string `json:"name"`
+	// Title is what tables call it.
+	Title string `json:"title"`
+	// Unit is "nodes", "pods", "s", "%", "currency" and the like; Whole numbers have no fraction.
+	Unit  string `json:"unit"`
+	Whole bool   `json:"whole,omitempty"`
+	// Better says which way it should go, Total how scenarios are taken together.
+	Better Better `json:"better"`
+	Total  Total  `json:"total"`
+	// Definition is one sentence, Formula how it is computed, Source where the definition comes from.
+	Definition string `json:"definition"`
+	Formula    string `json:"formula"`
+	Source     string `json:"source"`
+
+	of func(*measured) (float64, string)
+}
+
+// All are the metrics in the order tables show them.
+func All() []Metric { return slices.Clone(catalogue) }
+
+// Names are the names of all metrics, in the same order.
+func Names() []string {
+	out := make([]string, 0, len(catalogue))
+	for _, m := range catalogue {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+// Find is the metric of a name; an unknown one is an error that names what may have been meant.
+func Find(name string) (Metric, error) {
+	for _, m := range catalogue {
+		if m.Name == name {
+			return m, nil
+		}
+	}
+	if why, known := leftOut[name]; known {
+		return Metric{}, fmt.Errorf("metric %q is not there: %s", name, why)
+	}
+	if hint := near.Suggest(name, Names()); hint != "" {
+		return Metric{}, fmt.Errorf("unknown metric %q%s", name, hint)
+	}
+	return Metric{}, fmt.Errorf("unknown metric %q: want one of %s", name, strings.Join(Names(), ", "))
+}
+
+// leftOut are metrics of the literature that a report cannot tell, and why; they are explained, and refused in policies.
+var leftOut = map[string]string{
+	"over.timeshare":        "there is room left on some node nearly all the time, in every replay; over.accuracy.cpu says how much",
+	"instability":           "its formula needs the demand in nodes, which nobody knows; churn.reversals counts the swings",
+	"optimal.distance":      "no report has an optimal decision to compare with yet",
+	"slack.usage":           "slack and overrun of requests need what containers used, which a report does not have",
+	"throttling":            "a replay knows requests, not what containers would have used",
+	"scale-from-zero.delay": "requests held back are not in a report; the wait of the first pod is in pending.max",
+}
+
+// Explain is the list of all metrics for people: what each means, how it is computed and where it comes from.
+func Explain() string {
+	var b strings.Builder
+	b.WriteString("T is the length of the replay. Values that a report does not tell are missing, with the reason; none is guessed.\n")
+	for _, m := range catalogue {
+		unit := m.Unit
+		if unit == Currency {
+			unit = "the price table's currency"
+		}
+		fmt.Fprintf(&b, "\n%s: %s (%s", m.Name, m.Title, unit)
+		if m.Better != Neither {
+			fmt.Fprintf(&b, ", %s is better", m.Better)
+		}
+		fmt.Fprintf(&b, ")\n  %s\n  formula: %s\n  over scenarios: %s\n  source: %s\n", m.Definition, m.Formula, m.Total, m.Source)
+	}
+	b.WriteString("\nLeft out, and why:\n")
+	names := make([]string, 0, len(leftOut))
+	for name := range leftOut {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		fmt.Fprintf(&b, "  %s: %s\n", name, leftOut[name])
+	}
+	return b.String()
+}

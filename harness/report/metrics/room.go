@@ -1,0 +1,140 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/scalehist/scalehist"
+)
+
+// room is what nodes had to offer to workload pods over time (supply), and what the pods asked for (demand), of one
+// resource, in cores or GiB. It is not known when a node or a pod was there only in between, so that the report tells
+// nothing of it.
+func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing string) {
+	if m.zero != "" {
+		return nil, nil, m.zero
+	}
+	if m.noDemand != "" {
+		return nil, nil, m.noDemand
+	}
+	offers, byGroup := offers(m.r, name)
+	var steps []step
+	for _, l := range m.lives {
+		v, ok := offers[l.name]
+		if !ok {
+			if v, ok = byGroup[l.group]; !ok || l.group == "" {
+				return nil, nil, fmt.Sprintf("node %s came and went, and the report does not say how large it was", l.name)
+			}
+		}
+		steps = append(steps, step{l.from, v}, step{l.to, -v})
+	}
+	supply = curveOf(steps)
+	requests := map[string]float64{}
+	for _, s := range []scalehist.ClusterSnapshot{m.r.Start, m.r.End} {
+		for _, p := range workload(s) {
+			requests[p.Namespace+"/"+p.Name] = amount(p.Requests, name)
+		}
+	}
+	steps, unknown := nil, 0
+	for _, l := range m.pods {
+		v, ok := requests[l.name]
+		if !ok && l.to > l.from {
+			unknown++
+		}
+		steps = append(steps, step{l.from, v}, step{l.to, -v})
+	}
+	if unknown > 0 {
+		return nil, nil, fmt.Sprintf("%s came and went, and the report does not say for what room", pods(unknown))
+	}
+	return supply, curveOf(steps), ""
+}
+
+// offers is what each node known by name has for workload pods, its DaemonSet and static pods taken off, and the same for
+// any node of a group.
+func offers(r *scalehist.ReplayReport, name corev1.ResourceName) (byNode, byGroup map[string]float64) {
+	byNode, byGroup = map[string]float64{}, map[string]float64{}
+	for _, s := range []scalehist.ClusterSnapshot{r.Start, r.End} {
+		taken := map[string]float64{}
+		for _, p := range s.ScheduledPods {
+			if followsNode(p) {
+				taken[p.NodeName] += amount(p.Requests, name)
+			}
+		}
+		for _, n := range s.Nodes {
+			v := max(0, amount(n.Allocatable, name)-taken[n.Name])
+			byNode[n.Name] = v
+			byGroup[n.NodeGroup] = v
+		}
+	}
+	return byNode, byGroup
+}
+
+// amount is a quantity in cores, or in GiB for memory; one that is not there is 0.
+func amount(list map[string]string, name corev1.ResourceName) float64 {
+	q, err := resource.ParseQuantity(list[string(name)])
+	if err != nil {
+		return 0
+	}
+	v := float64(q.MilliValue()) / 1000
+	if name == corev1.ResourceMemory {
+		v = float64(q.Value()) / (1 << 30)
+	}
+	return v
+}
+
+// utilization is what pods asked for of what nodes offered, in percent.
+func utilization(name corev1.ResourceName) func(*measured) (float64, string) {
+	return func(m *measured) (float64, string) {
+		supply, demand, missing := m.room(name)
+		if missing != "" {
+			return 0, missing
+		}
+		offered := supply.integral(m.length, same)
+		if offered == 0 {
+			return 0, "there were no nodes"
+		}
+		asked := 0.0
+		join(supply, demand, m.length, func(d duration, s, want float64) { asked += min(s, want) * d.Hours() })
+		return 100 * asked / offered, ""
+	}
+}
+
+// slack is the room nobody asked for, in core-hours or GiB-hours.
+func slack(name corev1.ResourceName) func(*measured) (float64, string) {
+	return func(m *measured) (float64, string) {
+		supply, demand, missing := m.room(name)
+		if missing != "" {
+			return 0, missing
+		}
+		sum := 0.0
+		join(supply, demand, m.length, func(d duration, s, want float64) { sum += max(0, s-want) * d.Hours() })
+		return sum, ""
+	}
+}
+
+// overProvisioning is the accuracy of the SPEC RG: the surplus as a share of the demand, over time, in percent.
+func overProvisioning(name corev1.ResourceName) func(*measured) (float64, string) {
+	return func(m *measured) (float64, string) {
+		supply, demand, missing := m.room(name)
+		if missing != "" {
+			return 0, missing
+		}
+		sum, undefined := 0.0, duration(0)
+		join(supply, demand, m.length, func(d duration, s, want float64) {
+			switch surplus := max(0, s-want); {
+			case surplus < 1e-9:
+			case want < 1e-9:
+				undefined += d
+			default:
+				sum += surplus / want * d.Hours()
+			}
+		})
+		if undefined > 0 {
+			return 0, fmt.Sprintf("for %s there were nodes and no pods: a share of no demand is not defined", undefined)
+		}
+		return 100 * sum / math.Max(m.length.Hours(), 1e-12), ""
+	}
+}
