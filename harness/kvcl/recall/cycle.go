@@ -31,7 +31,10 @@ func (r *Recall) recall(ctx context.Context, f framework.Framework, state fwk.Cy
 	}
 	lister := f.SnapshotSharedLister().NodeInfos()
 	list, err := lister.List()
-	if err != nil || len(list) == 0 {
+	if err != nil {
+		return result, "no list of nodes", nil //nolint:nilerr // stock runs into it as well, and tells
+	}
+	if len(list) == 0 {
 		return result, "no nodes", nil
 	}
 	if !r.nodes.sync(list) {
@@ -171,7 +174,7 @@ func (c *cycle) ask(n *node, a *answer) (why string) {
 	return ""
 }
 
-func valid(score int64) bool { return score >= fwk.MinNodeScore && score <= fwk.MaxNodeScore }
+func valid(score int64) bool { return score >= fwk.MinScore && score <= fwk.MaxScore }
 
 // fitError is upstream's: why each node does not take the pod.
 func (c *cycle) fitError(unschedulable sets.Set[string]) error {

@@ -174,7 +174,7 @@ func (s *spread) score(c *cycle) {
 		return // the same for all
 	}
 	for i, score := range scores {
-		c.fit[i].total += weight * (fwk.MaxNodeScore * (highest + lowest - score) / highest)
+		c.fit[i].total += weight * (fwk.MaxScore * (highest + lowest - score) / highest)
 	}
 }
 
