@@ -241,10 +241,10 @@ func TestExceptions(t *testing.T) {
 		{name: "quantity", a: pod("1", 1, func(p *corev1.Pod) { p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("1")} }),
 			b:    pod("1", 1, func(p *corev1.Pod) { p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("1001m")} }),
 			want: []string{"Pod .Spec.Overhead[cpu]"}},
-		{name: "times of a budget", a: budget(at, 1), b: budget(later, 1)},
+		{name: "times of a budget", a: budget(at, 1), b: budget(later, 1), want: []string{"Pod .Status.DisruptedPods[p]", "Pod .Status.Conditions[].LastTransitionTime"}},
 		{name: "budget", a: budget(at, 1), b: budget(at, 2), want: []string{"Pod .Status.DisruptionsAllowed"}},
 		{name: "disrupted pods", a: budget(at, 1), b: &policyv1.PodDisruptionBudget{Status: policyv1.PodDisruptionBudgetStatus{
-			DisruptionsAllowed: 1, Conditions: []metav1.Condition{{}}}}, want: []string{"Pod .Status.DisruptedPods"}},
+			DisruptionsAllowed: 1, Conditions: []metav1.Condition{{LastTransitionTime: at}}}}, want: []string{"Pod .Status.DisruptedPods"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var m mismatch
