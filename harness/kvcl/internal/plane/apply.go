@@ -206,16 +206,34 @@ func (pl *Plane) update(ctx context.Context, k *Kind, obj scalehist.Object) erro
 	return pl.writeStatus(ctx, it, obj)
 }
 
-// statusOnly says whether an update of a pod asks for nothing but its status: compared with what Apply last sent, or with
-// what Cluster shows.
+// statusOnly says whether an update of a pod asks for nothing but its status. Everything else must be as Cluster shows it, or
+// as Apply last sent it: that the API server has filled in, and the scheduler bound.
 func (pl *Plane) statusOnly(it *item, obj scalehist.Object) bool {
-	if it.kind != PodKind {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
 		return false
 	}
-	if it.obj != nil && it.shown >= Version(it.latest) && sameButStatus(it.obj, obj) {
+	shown, _ := it.obj.(*corev1.Pod)
+	if it.shown < Version(it.latest) {
+		shown = nil // something was written since
+	}
+	if shown != nil && sameButStatus(shown, pod) {
 		return true
 	}
-	return it.sent != nil && sameButStatus(it.sent, sendable(obj))
+	sent, _ := it.sent.(*corev1.Pod)
+	if sent == nil {
+		return false
+	}
+	want := *pod
+	if shown != nil {
+		if want.Spec.NodeName == shown.Spec.NodeName {
+			want.Spec.NodeName = sent.Spec.NodeName
+		}
+		if equality.Semantic.DeepEqual(want.Labels, shown.Labels) {
+			want.Labels = sent.Labels
+		}
+	}
+	return sameButStatus(sent, &want)
 }
 
 // sameButStatus says whether b asks for nothing that a did not. Most updates of pods are of their status alone.
