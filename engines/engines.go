@@ -9,6 +9,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/recommender"
+	"github.com/scalehist/scalehist/recommender/api"
 	"github.com/scalehist/scalehist/virtualca"
 )
 
@@ -36,15 +38,39 @@ func ClusterAutoscaler(expander ...string) harness.NewAutoscaler {
 
 // CheckFlags refuses flags a user gave for the engine of a name that it would not understand. Recorded flags are taken
 // as they are, with warnings.
-func CheckFlags(_ string, flags []string) error { return virtualca.CheckOverrides(flags) }
+func CheckFlags(name string, flags []string) error {
+	if isRemote(name) {
+		rest, err := takeRemoteFlags(&api.ClientOptions{}, flags)
+		if err != nil {
+			return err
+		}
+		return checkRecommenderFlags(rest)
+	}
+	if engine, _, _ := strings.Cut(name, ":"); engine == recommenderName {
+		return checkRecommenderFlags(flags)
+	}
+	return virtualca.CheckOverrides(flags)
+}
 
 // Names are the engines Named knows.
-func Names() []string { return []string{"virtualca"} }
-
-// Named is the engine of a name, as the command line takes it.
-func Named(name string) (harness.NewAutoscaler, error) {
-	if name == "virtualca" {
-		return ClusterAutoscaler(), nil
+func Names() []string {
+	names := []string{"virtualca", recommenderName}
+	for _, s := range recommender.Strategies() {
+		names = append(names, recommenderName+":"+s)
 	}
-	return nil, fmt.Errorf("unknown autoscaler %q: choose one of %s", name, strings.Join(Names(), ", "))
+	return names
+}
+
+// Named is the engine of a name, as the command line takes it: one of Names, or the URL of a recommender.
+func Named(name string) (harness.NewAutoscaler, error) {
+	if isRemote(name) {
+		return Remote(name), api.CheckURL(name)
+	}
+	if !slices.Contains(Names(), name) {
+		return nil, fmt.Errorf("unknown autoscaler %q: choose one of %s, or the URL of a recommender", name, strings.Join(Names(), ", "))
+	}
+	if engine, strategy, _ := strings.Cut(name, ":"); engine == recommenderName {
+		return Recommender(strategy), nil
+	}
+	return ClusterAutoscaler(), nil
 }

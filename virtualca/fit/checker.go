@@ -91,10 +91,7 @@ func (c *Checker) Reset(o *scalehist.Objects, nodes []*corev1.Node, pods func(no
 	if err != nil {
 		return err
 	}
-	old := make(map[string]*baseNode, len(c.nodes))
-	for i := range c.nodes {
-		old[c.nodes[i].node.Name] = &c.nodes[i]
-	}
+	was := c.baseNodes()
 	// A state may have followed changes that are undone now, so a used log counts as a change as well.
 	changed := storage || used || len(nodes) != len(c.nodes)
 	next := make([]baseNode, 0, len(nodes))
@@ -105,7 +102,7 @@ func (c *Checker) Reset(o *scalehist.Objects, nodes []*corev1.Node, pods func(no
 		if _, ok := s.index[n.Name]; ok {
 			return fmt.Errorf("node %s is listed twice", n.Name)
 		}
-		b := c.baseNode(n, pods(n.Name), old[n.Name])
+		b := c.baseNode(n, pods(n.Name), was(i, n.Name))
 		changed = changed || i >= len(c.nodes) || c.nodes[i].slot != b.slot
 		s.index[n.Name] = i
 		s.nodes, s.slots, s.rooms = append(s.nodes, b.slot.info), append(s.slots, b.slot), append(s.rooms, roomOf(b.slot.info))
@@ -124,6 +121,24 @@ func (c *Checker) Reset(o *scalehist.Objects, nodes []*corev1.Node, pods func(no
 		c.oldShapes, c.oldPods = nil, nil
 	}
 	return nil
+}
+
+// baseNodes finds what a node was in the last base: mostly in the same place.
+func (c *Checker) baseNodes() func(at int, name string) *baseNode {
+	last := c.nodes
+	var byName map[string]*baseNode
+	return func(at int, name string) *baseNode {
+		if at < len(last) && last[at].node.Name == name {
+			return &last[at]
+		}
+		if byName == nil {
+			byName = make(map[string]*baseNode, len(last))
+			for i := range last {
+				byName[last[i].node.Name] = &last[i]
+			}
+		}
+		return byName[name]
+	}
 }
 
 func (c *Checker) baseNode(n *corev1.Node, pods []*corev1.Pod, old *baseNode) baseNode {

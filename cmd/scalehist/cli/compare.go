@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,16 +28,20 @@ type compareFlags struct {
 	force   bool
 	explain bool
 	exit    bool
+	grid    gridFlags
 }
 
 func newCompareCommand(s IO) *cobra.Command {
 	f := &compareFlags{}
 	cmd := &cobra.Command{
-		Use:   "compare BASELINE REPORT...",
+		Use:   "compare BASELINE REPORT... | compare FILE.db --engine E --set FLAG=VALUE,VALUE",
 		Short: "Put replay reports side by side: node groups, metrics, costs, the first decision that differs",
 		Long: `compare reads saved reports (report.json, or directories of replay --report-dir) of one recording. The first is the
 baseline. It shows each node group and zone, every metric with its change, nodes and waiting pods over time, what was asked for
 differently, and for each report the first decision that differs from the baseline's, with both explanations.
+
+Given a history (FILE.db) instead, it replays it now, once for each --engine with each combination of --set, and compares those: the
+first is the baseline. docs/sweep.md says how combinations are made; 'scalehist sweep' is for many of them.
 
 Reports of different recordings, windows or playbacks are refused, unless --force says so. --explain-metrics tells how each metric is
 defined. The exit code is 0 whatever the comparison shows, with --exit-code 1 when anything differs, 2 on an error.`,
@@ -48,6 +53,10 @@ defined. The exit code is 0 whatever the comparison shows, with --exit-code 1 wh
   # Three of them, for a pull request
   scalehist compare gen/main gen/branch gen/other -o markdown
 
+  # Replay now, and compare
+  scalehist compare prod.db --set expander=least-waste,most-pods --prices prices.yaml
+  scalehist compare prod.db --engine virtualca --engine recommender --engine recommender:optimal
+
   # What does a metric mean?
   scalehist compare --explain-metrics`,
 		Args:              cobra.ArbitraryArgs,
@@ -55,6 +64,7 @@ defined. The exit code is 0 whatever the comparison shows, with --exit-code 1 wh
 		RunE:              func(cmd *cobra.Command, args []string) error { return runCompare(cmd, s, f, args) },
 	}
 	addPageFlag(cmd, &f.format, pageText, pageMarkdown, pageJSON)
+	f.grid.add(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.labels, "label", nil, "what to call the reports, in their order (default: from their paths)")
 	flags.BoolVar(&f.force, "force", false, "compare replays of different recordings, windows or playbacks too")
@@ -82,23 +92,9 @@ func runCompare(cmd *cobra.Command, s IO, f *compareFlags, args []string) error 
 	if f.format != pageText && f.format != pageMarkdown && f.format != pageJSON {
 		return UsageErrorf(cmd, "--output %q: must be text, markdown or json", f.format)
 	}
-	if len(args) < 2 {
-		return UsageErrorf(cmd, "%s: give two reports or more, the baseline first", cmd.CommandPath())
-	}
-	labels := labelsOf(args)
-	if f.labels != nil {
-		if len(f.labels) != len(args) {
-			return UsageErrorf(cmd, "--label: %d labels for %d reports", len(f.labels), len(args))
-		}
-		labels = f.labels
-	}
-	sides := make([]compare.Side, 0, len(args))
-	for i, path := range args {
-		r, err := readReport(path)
-		if err != nil {
-			return err
-		}
-		sides = append(sides, compare.Side{Label: labels[i], Report: r})
+	sides, err := f.sides(cmd, s, args)
+	if err != nil {
+		return err
 	}
 	c, err := compare.Reports(sides, compare.Options{Force: f.force})
 	if err != nil {
@@ -119,6 +115,84 @@ func runCompare(cmd *cobra.Command, s IO, f *compareFlags, args []string) error 
 		return Differed()
 	}
 	return nil
+}
+
+// sides are the reports that are given, or those of replays that are run now.
+func (f *compareFlags) sides(cmd *cobra.Command, s IO, args []string) ([]compare.Side, error) {
+	if slices.ContainsFunc(args, isHistory) {
+		return f.replayed(cmd, s, args)
+	}
+	for _, name := range gridFlagNames {
+		if cmd.Flags().Changed(name) {
+			return nil, UsageErrorf(cmd, "--%s says how to replay, and there is nothing to replay: give a history (FILE.db)", name)
+		}
+	}
+	if len(args) < 2 {
+		return nil, UsageErrorf(cmd, "%s: give two reports or more, the baseline first", cmd.CommandPath())
+	}
+	labels, err := f.labelled(cmd, labelsOf(args), "reports")
+	if err != nil {
+		return nil, err
+	}
+	sides := make([]compare.Side, 0, len(args))
+	for i, path := range args {
+		r, err := readReport(path)
+		if err != nil {
+			return nil, err
+		}
+		sides = append(sides, compare.Side{Label: labels[i], Report: r})
+	}
+	return sides, nil
+}
+
+// replayed replays the one history that is given.
+func (f *compareFlags) replayed(cmd *cobra.Command, s IO, args []string) ([]compare.Side, error) {
+	if len(args) > 1 {
+		return nil, UsageErrorf(cmd, "%s: give one history to replay, or reports; not both", cmd.CommandPath())
+	}
+	points, err := f.grid.points(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if len(points) < 2 {
+		return nil, UsageErrorf(cmd, "there is only one replay to run, %s: give another --engine, or several values with --set", points[0].Label())
+	}
+	if len(points) > maxSides {
+		return nil, UsageErrorf(cmd, "%d replays side by side cannot be read: compare at most %d, or use 'scalehist sweep'", len(points), maxSides)
+	}
+	if err := f.grid.checkShared(cmd, points); err != nil {
+		return nil, err
+	}
+	labels := make([]string, 0, len(points))
+	for _, p := range points {
+		labels = append(labels, p.Label())
+	}
+	if labels, err = f.labelled(cmd, labels, "replays"); err != nil {
+		return nil, err
+	}
+	list, err := f.grid.replayAll(cmd, s, args[0], points)
+	if err != nil {
+		return nil, err
+	}
+	sides := make([]compare.Side, 0, len(points))
+	for i, r := range list {
+		sides = append(sides, compare.Side{Label: labels[i], Report: r})
+	}
+	return sides, nil
+}
+
+// maxSides is how many replays compare runs: more columns fit on no page.
+const maxSides = 12
+
+// labelled are the labels of --label, else those given.
+func (f *compareFlags) labelled(cmd *cobra.Command, labels []string, what string) ([]string, error) {
+	if f.labels == nil {
+		return labels, nil
+	}
+	if len(f.labels) != len(labels) {
+		return nil, UsageErrorf(cmd, "--label: %d labels for %d %s", len(f.labels), len(labels), what)
+	}
+	return f.labels, nil
 }
 
 // labelsOf names reports by the least of their paths, from the end, that tells them apart.

@@ -152,7 +152,7 @@ func (c *Cluster) served(bindings []kvcl.Binding) map[types.NamespacedName]*core
 	// Nearly always they do not run yet, which is quicker to see than a name. A pod may have been recorded as Running before
 	// it had a node.
 	for _, running := range []bool{false, true} {
-		for _, p := range c.plane.Cluster().Pods {
+		for _, p := range slices.Backward(c.plane.Cluster().Pods) { // the youngest, mostly
 			if left == 0 {
 				return out
 			}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/klog/v2"
+
+	"github.com/scalehist/scalehist/recommender"
+	"github.com/scalehist/scalehist/recommender/api"
+	"github.com/scalehist/scalehist/recorder/web"
+)
+
+func init() { register(newRecommenderCommand) }
+
+func newRecommenderCommand(s IO) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "recommender",
+		Short: "The recommender as a service",
+		Long: `The recommender as a service. What it answers for one snapshot, 'scalehist recommend' prints; what it would have done with a recording,
+'scalehist replay --autoscaler recommender' tells, or, for one behind the API, 'scalehist replay --autoscaler URL'.`,
+		Example: `  # Serve the API of docs/recommender.md
+  scalehist recommender serve`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newRecommenderServeCommand(s))
+	return cmd
+}
+
+// recommenderFlags are the flags of `scalehist recommender serve`.
+type recommenderFlags struct {
+	listen, cert, key, tokens, clientCA string
+	maxBody                             string
+	maxConcurrent, parallelism          int
+	timeout                             time.Duration
+	noAuth                              bool
+	prices                              priceFlags
+}
+
+func newRecommenderServeCommand(s IO) *cobra.Command {
+	var f recommenderFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer the recommender API over HTTP",
+		Long: `Answer POST /v1/recommend with a recommendation for the snapshot in the body, until Ctrl-C or SIGTERM; requests under way are
+answered before it ends. docs/recommender.md tells the API, /openapi.json describes it. POST /recommend/ takes and gives the shape of
+an earlier prototype. GET /v1/strategies, /healthz, /readyz and /metrics are there as well.
+
+At most --max-concurrent recommendations are made at once; what is beyond is refused with 429 and Retry-After.
+
+Without credentials it listens on this machine only. Another address needs --token-file or --client-ca, best with --tls-cert.
+
+Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.`,
+		Example: `  # On any free port
+  scalehist recommender serve --listen 127.0.0.1:0
+
+  # For others, with what nodes cost
+  openssl rand -hex 32 > token
+  scalehist recommender serve --listen :8443 --tls-cert tls.crt --tls-key tls.key --token-file token --prices public --region aws/eu-west-1
+
+  # Replay a history through it
+  scalehist replay prod.db --autoscaler http://127.0.0.1:8600`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8600", "address of the API; port 0 takes any that is free")
+	flags.StringVar(&f.cert, "tls-cert", "", "PEM certificate of the server; read again when it changes")
+	flags.StringVar(&f.key, "tls-key", "", "PEM key of the certificate")
+	flags.StringVar(&f.clientCA, "client-ca", "", "PEM certificates of the authority whose client certificates let somebody in")
+	flags.StringVar(&f.tokens, "token-file", "", "file with tokens that let somebody in, one a line; read again when it changes")
+	flags.BoolVar(&f.noAuth, "insecure-no-auth", false, "let everybody in who reaches --listen")
+	flags.IntVar(&f.maxConcurrent, "max-concurrent", api.DefaultMaxConcurrent, "most recommendations at once")
+	flags.IntVar(&f.parallelism, "parallelism", 0, "simulations that a recommendation runs at once; 0: one per processor")
+	flags.StringVar(&f.maxBody, "max-body", "64Mi", "largest request, unpacked")
+	flags.DurationVar(&f.timeout, "timeout", api.DefaultTimeout, "longest time for a request")
+	f.prices.add(cmd)
+	for _, flag := range []string{"tls-cert", "tls-key", "token-file", "client-ca"} {
+		if err := cmd.MarkFlagFilename(flag); err != nil {
+			panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // only a flag that does not exist fails
+		}
+	}
+	return cmd
+}
+
+// options are the server's, and the TLS files if there are any. Who listens to others must tell them apart.
+func (f *recommenderFlags) options(cmd *cobra.Command, address *net.TCPAddr) (api.Options, *web.TLSFiles, error) {
+	v := currentVersion()
+	o := api.Options{Recommender: recommender.New(), MaxConcurrent: f.maxConcurrent, Parallelism: f.parallelism, Timeout: f.timeout, Version: v.Scalehist, Commit: v.Commit,
+		ClientCertificates: f.clientCA != ""}
+	limit, err := resource.ParseQuantity(f.maxBody)
+	if err != nil || limit.Value() <= 0 {
+		return o, nil, UsageErrorf(cmd, "--max-body %s: write a size such as 64Mi", f.maxBody)
+	}
+	o.MaxBody = limit.Value()
+	switch {
+	case f.maxConcurrent <= 0 || f.timeout <= 0 || f.parallelism < 0:
+		return o, nil, UsageErrorf(cmd, "--max-concurrent and --timeout must be more than 0, --parallelism not negative")
+	case (f.cert == "") != (f.key == ""):
+		return o, nil, UsageErrorf(cmd, "--tls-cert and --tls-key: give both")
+	case f.clientCA != "" && f.cert == "":
+		return o, nil, UsageErrorf(cmd, "--client-ca: client certificates need TLS: give --tls-cert and --tls-key")
+	case f.noAuth && (f.tokens != "" || f.clientCA != ""):
+		return o, nil, UsageErrorf(cmd, "--insecure-no-auth contradicts --token-file and --client-ca")
+	case !address.IP.IsLoopback() && !f.noAuth && f.tokens == "" && f.clientCA == "":
+		return o, nil, UsageErrorf(cmd, "--listen %s is reached by others: give --token-file or --client-ca, or --insecure-no-auth to let everybody in", f.listen)
+	}
+	if o.Prices, err = f.prices.table(cmd); err != nil {
+		return o, nil, err
+	}
+	if f.tokens != "" {
+		if o.Tokens, err = web.ReadTokens(f.tokens); err != nil {
+			return o, nil, fmt.Errorf("recommender serve: %w", err)
+		}
+	}
+	if f.cert == "" {
+		return o, nil, nil
+	}
+	files := &web.TLSFiles{Cert: f.cert, Key: f.key, ClientCA: f.clientCA}
+	if _, err := files.Config(); err != nil {
+		return o, nil, fmt.Errorf("recommender serve: %w", err)
+	}
+	return o, files, nil
+}
+
+func (f *recommenderFlags) run(cmd *cobra.Command, s IO) error {
+	address, err := net.ResolveTCPAddr("tcp", f.listen)
+	if err != nil {
+		return UsageErrorf(cmd, "--listen %s: %w", f.listen, err)
+	}
+	options, files, err := f.options(cmd, address)
+	if err != nil {
+		return err
+	}
+	app, err := api.NewServer(options)
+	if err != nil {
+		return err
+	}
+	server, scheme := app.HTTPServer(), "http"
+	logger := klog.FromContext(cmd.Context())
+	server.ErrorLog = slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo)
+	server.BaseContext = func(net.Listener) context.Context { return klog.NewContext(context.Background(), logger) }
+	if files != nil {
+		scheme = "https"
+		if server.TLSConfig, err = files.Config(); err != nil {
+			return fmt.Errorf("recommender serve: %w", err)
+		}
+	}
+	listener, err := net.ListenTCP("tcp", address)
+	if err != nil {
+		return fmt.Errorf("recommender serve: %w: choose another --listen", err)
+	}
+	fmt.Fprintf(s.Err, "serving %s://%s; Ctrl-C stops\n", scheme, listener.Addr())
+	return serveUntil(cmd.Context(), app, server, listener, f.timeout)
+}
+
+// serveUntil serves until ctx ends, and lets what is under way be answered.
+func serveUntil(ctx context.Context, app *api.Server, server *http.Server, listener net.Listener, patience time.Duration) error {
+	served := make(chan error, 1)
+	go func() {
+		if server.TLSConfig != nil {
+			served <- server.ServeTLS(listener, "", "")
+		} else {
+			served <- server.Serve(listener)
+		}
+	}()
+	select {
+	case err := <-served:
+		return fmt.Errorf("recommender serve: %w", err)
+	case <-ctx.Done():
+	}
+	app.Drain()
+	patient, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer done()
+	err := server.Shutdown(patient)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
+	return err
+}

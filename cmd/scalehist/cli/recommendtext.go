@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/scalehist/scalehist/recommender"
+)
+
+// printRecommendation shows a recommendation to people: what to do, why, what is left.
+func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommendation) {
+	fmt.Fprintf(s.Out, "%s, strategy %s, scoring %s\n", q.Now.UTC().Format("2006-01-02T15:04:05Z"), r.Strategy, r.Scoring)
+	money := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*v, 'g', 6, 64)
+	}
+	if len(r.ScaleUps) == 0 {
+		fmt.Fprintln(s.Out, "\nNo node group should grow.")
+	} else {
+		t := Table{Title: "\nScale up", Columns: []Column{{Name: "node group"}, {Name: "zone"}, {Name: "machine type"}, {Name: "from", Right: true}, {Name: "to", Right: true}, {Name: "price per hour", Right: true}}}
+		nodes := Table{Title: "\nNew nodes", Columns: []Column{{Name: "node"}, {Name: "pods", Right: true}, {Name: "takes"}, {Name: "reason"}}}
+		why := map[string]string{}
+		for _, step := range r.Steps {
+			why[step.Node] = step.Reason
+		}
+		for _, up := range r.ScaleUps {
+			t.Rows = append(t.Rows, []string{up.NodeGroup, up.Zone, up.MachineType, strconv.Itoa(up.From), strconv.Itoa(up.To), money(up.PricePerHour)})
+			for _, n := range up.Nodes {
+				reason := n.Reason
+				if reason == "" {
+					reason = why[n.Name]
+				}
+				nodes.Rows = append(nodes.Rows, []string{n.Name, strconv.Itoa(len(n.Pods)), someOf(n.Pods, 3), reason})
+			}
+		}
+		s.PrintTable(t, FormatTable)
+		s.PrintTable(nodes, FormatTable)
+	}
+	if len(r.ScaleDowns) > 0 {
+		t := Table{Title: "\nCould go", Columns: []Column{{Name: "node"}, {Name: "node group"}, {Name: "utilization", Right: true}, {Name: "saves per hour", Right: true}, {Name: "pods land on"}}}
+		for _, d := range r.ScaleDowns {
+			var land []string
+			for _, p := range d.Pods {
+				land = append(land, p.Pod+" -> "+p.Node)
+			}
+			if land == nil {
+				land = []string{"it is empty"}
+			}
+			t.Rows = append(t.Rows, []string{d.Node, d.NodeGroup, fmt.Sprintf("%.0f %%", 100*d.Utilization), money(d.PricePerHour), someOf(land, 3)})
+		}
+		s.PrintTable(t, FormatTable)
+	}
+	printReasons(s, "\nStay", "node", len(r.Stays), func(i int) (string, string) { return r.Stays[i].Node, r.Stays[i].Reason })
+	if len(r.Unplaced) > 0 {
+		t := Table{Title: "\nPods without a place", Columns: []Column{{Name: "pod"}, {Name: "node group"}, {Name: "reason"}}}
+		for _, u := range r.Unplaced {
+			if len(u.Groups) == 0 {
+				t.Rows = append(t.Rows, []string{u.Pod, "", u.Message})
+			}
+			for i, g := range u.Groups {
+				name := u.Pod
+				if i > 0 {
+					name = ""
+				}
+				t.Rows = append(t.Rows, []string{name, g.NodeGroup, g.Reason})
+			}
+		}
+		s.PrintTable(t, FormatTable)
+	}
+	printReasons(s, "\nCannot grow", "node group", len(r.Skipped), func(i int) (string, string) { return r.Skipped[i].NodeGroup, r.Skipped[i].Reason })
+	fmt.Fprintln(s.Out)
+	if n := len(r.Fits); n > 0 {
+		fmt.Fprintf(s.Out, "%d pending pods need no new node.\n", n)
+	}
+	if c := r.Cost; c != nil {
+		fmt.Fprintf(s.Out, "Cost per hour: %.6g %s now, %.6g with the new nodes", c.Before, c.Currency, c.AfterScaleUp)
+		if len(r.ScaleDowns) > 0 {
+			fmt.Fprintf(s.Out, ", %.6g without those that could go", c.After)
+		}
+		fmt.Fprintln(s.Out, ".")
+	}
+	if len(r.ScaleUps) > 0 {
+		fmt.Fprintf(s.Out, "Optimality: %s (%s).\n", r.Optimality, r.Optimality.Method)
+		fmt.Fprintf(s.Out, "Scoring: %s.\n", r.ScoringRule)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(s.Out, "Note: %s.\n", strings.TrimSuffix(n, "."))
+	}
+}
+
+func printReasons(s IO, title, column string, n int, row func(int) (string, string)) {
+	if n == 0 {
+		return
+	}
+	t := Table{Title: title, Columns: []Column{{Name: column}, {Name: "reason"}}}
+	for i := range n {
+		name, reason := row(i)
+		t.Rows = append(t.Rows, []string{name, reason})
+	}
+	s.PrintTable(t, FormatTable)
+}
+
+// someOf lists the first few of names.
+func someOf(names []string, most int) string {
+	out := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalehist/scalehist/harness/report/sweep"
+)
+
+// examplePrices is a price table of the fixtures' machines.
+var examplePrices = filepath.Join("..", "..", "..", "examples", "gate", "prices.yaml")
+
+// sweepArgs are a sweep of a fixture in memory.
+func sweepArgs(args ...string) []string {
+	return append([]string{"sweep", fixture("two-machine-sizes"), "--control-plane", "memory"}, args...)
+}
+
+func TestSweep(t *testing.T) {
+	plot := filepath.Join(t.TempDir(), "sweep.svg")
+	code, stdout, stderr := run(t, t.Context(), sweepArgs("--prices", examplePrices, "--engine", "virtualca", "--engine", "recommender",
+		"--set", "expander=least-waste,most-pods", "--set", "scale-down-unneeded-time=30s,10m", "--plot", plot, "-o", "json")...)
+	if code != ExitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	var got sweep.Sweep
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	type row struct {
+		Label string
+		Front bool
+	}
+	var rows []row
+	for _, r := range got.Rows {
+		rows = append(rows, row{r.Label(), r.Front})
+	}
+	want := []row{
+		{"virtualca expander=least-waste scale-down-unneeded-time=30s", true},
+		{"virtualca expander=least-waste scale-down-unneeded-time=10m", true},
+		{"virtualca expander=most-pods scale-down-unneeded-time=30s", false},
+		{"virtualca expander=most-pods scale-down-unneeded-time=10m", false},
+		{"recommender scale-down-unneeded-time=30s", true}, // it has no expander
+		{"recommender scale-down-unneeded-time=10m", true},
+	}
+	if diff := cmp.Diff(want, rows); diff != "" || got.X != "cost" || got.Y != "pending.pod-seconds" || got.Scenario != "two-machine-sizes" {
+		t.Errorf("x %s, y %s, scenario %s, rows (-want +got):\n%s", got.X, got.Y, got.Scenario, diff)
+	}
+	svg, err := os.ReadFile(plot)
+	if err != nil || !strings.Contains(string(svg), "Sweep of two-machine-sizes") {
+		t.Errorf("plot: %v\n%s", err, svg)
+	}
+}
+
+// TestSweepJobs: how many replays run at once changes no byte.
+func TestSweepJobs(t *testing.T) {
+	for _, format := range []string{"text", "markdown", "json"} {
+		var first, firstPlot string
+		for _, jobs := range []string{"1", "3", "8"} {
+			plot := filepath.Join(t.TempDir(), "p.svg")
+			code, stdout, stderr := run(t, t.Context(), sweepArgs("--set", "expander=least-waste,most-pods,least-nodes", "--set", "scan-interval=10s,30s", "--jobs", jobs, "-o", format, "--plot", plot)...)
+			svg, err := os.ReadFile(plot)
+			if code != ExitOK || err != nil {
+				t.Fatalf("exit %d: %s, %v", code, stderr, err)
+			}
+			if first == "" {
+				first, firstPlot = stdout, string(svg)
+			}
+			if diff := cmp.Diff(first, stdout); diff != "" || firstPlot != string(svg) {
+				t.Errorf("--jobs %s gives another %s or plot:\n%s", jobs, format, diff)
+			}
+		}
+	}
+}
+
+// TestSweepStopped: the second replay asks a recommender that stops the command; the table has the first.
+func TestSweepStopped(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		stop()
+		http.Error(w, "stopped", http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	code, stdout, stderr := run(t, ctx, sweepArgs("--jobs", "1", "--engine", "virtualca", "--engine", server.URL, "--set", "scan-interval=10s")...)
+	for _, want := range []string{"1  virtualca", "not run", "1 of 2 replays were not run: the sweep was stopped"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("lacks %q:\n%s", want, stdout)
+		}
+	}
+	if code != ExitInterrupted || !strings.Contains(stderr, "interrupted") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// TestSweepFailedReplay: it is a row, and the others are measured.
+func TestSweepFailedReplay(t *testing.T) {
+	code, stdout, stderr := run(t, t.Context(), sweepArgs("--set", "expander=price,least-waste")...)
+	if code != ExitFailed || !strings.Contains(stderr, "1 of 2 replays failed, the first: virtualca expander=price") ||
+		!strings.Contains(stdout, `row 1: `) || !strings.Contains(stdout, `expander "price" needs a price table`) || !strings.Contains(stdout, "*  2") {
+		t.Errorf("exit %d: %s\n%s", code, stderr, stdout)
+	}
+}
+
+func TestSweepRefuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		"missing argument FILE.db":                       {"sweep"},
+		"expander is there twice":                        sweepArgs("--set", "expander=price", "--set", "expander=random"),
+		`expander "lest-waste" is not supported`:         sweepArgs("--set", "expander=least-waste,lest-waste"),
+		"--set: autoscaler flag --scoring":               sweepArgs("--set", "scoring=least-cost"),
+		"the recommender has no such flag":               sweepArgs("--engine", "recommender", "--set", "scorign=x"),
+		`unknown autoscaler "best"`:                      sweepArgs("--engine", "best"),
+		"--engine virtualca is there twice":              sweepArgs("--engine", "virtualca", "--engine", "virtualca"),
+		"--jobs must not be negative":                    sweepArgs("--jobs", "-1"),
+		"the plot is SVG":                                sweepArgs("--plot", "out.png"),
+		"there is no front of it":                        sweepArgs("--x", "nodes.final"),
+		"cots":                                           sweepArgs("--metric", "cots"),
+		`--output "xml": must be text, markdown or json`: sweepArgs("-o", "xml"),
+		"autoscaler flag --scorign":                      sweepArgs("--autoscaler-flag=--scorign=x"),
+		"history nowhere.db does not exist":              {"sweep", "nowhere.db", "--control-plane", "memory"},
+		"the grid has more than 10000 replays":           sweepArgs("--set", "scan-interval="+seconds(101), "--set", "scale-down-unneeded-time="+seconds(100)),
+		"--region goes with --prices":                    sweepArgs("--region", "x"),
+		`--control-plane "vm": want envtest or memory`:   {"sweep", fixture("two-machine-sizes"), "--control-plane", "vm"},
+	} {
+		code, stdout, stderr := run(t, t.Context(), args...)
+		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d, error %q, want %q\n%s", args, code, stderr, want, stdout)
+		}
+	}
+}
+
+// seconds are so many durations, each another.
+func seconds(n int) string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("%ds", i+1))
+	}
+	return strings.Join(out, ",")
+}
+
+// TestCompareReplaysNow: compare replays what it is told to, and compares it as if it were saved.
+func TestCompareReplaysNow(t *testing.T) {
+	h := fixture("two-machine-sizes")
+	code, stdout, stderr := run(t, t.Context(), "compare", h, "--control-plane", "memory", "--prices", examplePrices, "--set", "expander=least-waste,most-pods", "--label", "before,after", "--exit-code")
+	if code != ExitDiffered {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	a, b := replayed(t, "two-machine-sizes", "--autoscaler-flag=--expander=least-waste"), replayed(t, "two-machine-sizes", "--autoscaler-flag=--expander=most-pods")
+	_, want, _ := run(t, t.Context(), "compare", a, b, "--label", "before,after", "--exit-code")
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(stdout, "\n")); diff != "" {
+		t.Errorf("saved and now (-saved +now):\n%s", diff)
+	}
+	code, stdout, stderr = run(t, t.Context(), "compare", h, "--control-plane", "memory", "--engine", "virtualca", "--engine", "recommender", "--engine", "recommender:optimal")
+	for _, want := range []string{"virtualca (baseline)", "recommender:optimal"} {
+		if code != ExitOK || !strings.Contains(stdout, want) {
+			t.Errorf("exit %d, %s; lacks %q:\n%s", code, stderr, want, stdout)
+		}
+	}
+	for want, args := range map[string][]string{
+		"there is only one replay to run, virtualca":       {h},
+		"give one history to replay, or reports; not both": {h, a},
+		"--set says how to replay, and there is nothing":   {a, b, "--set", "expander=price,random"},
+		"replays side by side cannot be read":              {h, "--set", "scan-interval=" + seconds(13)},
+		"--label: 1 labels for 2 replays":                  {h, "--set", "expander=least-waste,most-pods", "--label", "x"},
+		`virtualca expander=price: `:                       {h, "--set", "expander=least-waste,price"},
+		"history nowhere.db does not exist":                {"nowhere.db", "--set", "expander=least-waste,most-pods"},
+	} {
+		if strings.HasSuffix(args[0], ".db") {
+			args = append(args, "--control-plane", "memory")
+		}
+		code, stdout, stderr := run(t, t.Context(), append([]string{"compare"}, args...)...)
+		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("compare %v: exit %d, error %q, want %q", args, code, stderr, want)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/engines"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/report/sweep"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+// maxPoints bounds a grid: more is a slip of the hand rather than a question.
+const maxPoints = 10_000
+
+// gridFlags say what compare and sweep replay: a recording on engines, with combinations of autoscaler flags. All else is
+// the same for each replay, as 'scalehist replay' takes it.
+type gridFlags struct {
+	engines []string
+	sets    []string
+	jobs    int
+	replay  replayFlags
+}
+
+// gridFlagNames are the flags add adds: what goes with a recording and not with reports.
+var gridFlagNames = []string{
+	"engine", "set", "jobs", "autoscaler-flag", "from", "to", "for", "batch-interval", "prices", "region", "price-model", "price-model-of",
+	"fault", "faults", "provision-delay", "provision-delay-of", "node-group", "seed", "control-plane",
+}
+
+func (f *gridFlags) add(cmd *cobra.Command) {
+	r := &f.replay
+	r.playback, r.scheduler, r.ties, r.faults = string(scalehist.PlaybackContinuous), string(profile.ScoringDefault), string(harness.TiesByHash), true
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.engines, "engine", nil, "an engine to replay with (repeatable): "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender (default "+engines.Names()[0]+")")
+	flags.StringArrayVar(&f.sets, "set", nil, `values of an autoscaler flag to try (repeatable; all combinations are replayed): expander=least-waste,most-pods; quote a value with a comma: 'expander=price,"priority,least-waste"'`)
+	flags.IntVar(&f.jobs, "jobs", 0, "replays at once; changes no result (default: the processors, half of them with --control-plane "+harness.EnvTest+")")
+	flags.StringArrayVar(&r.flags, "autoscaler-flag", nil, "override a recorded autoscaler flag in every replay (repeatable)")
+	flags.Var(&r.from, "from", "start of the window; the default is the recording's")
+	flags.Var(&r.to, "to", "end of the window; the default is the recording's")
+	flags.DurationVar(&r.duration, "for", 0, "virtual time to play from the start; may go past the window's end (default: the window)")
+	flags.DurationVar(&r.batch, "batch-interval", 0, "feed recorded changes in at these boundaries; 0s: each at its instant (default: the autoscaler's scan interval)")
+	r.prices.add(cmd)
+	flags.StringArrayVar(&r.fault, "fault", nil, "something that goes wrong (repeatable): stock-out:workers@+5m..+20m")
+	flags.StringVar(&r.faultFile, "faults", "", "file (YAML) with a list of faults")
+	flags.DurationVar(&r.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
+	flags.StringToStringVar(&r.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
+	flags.StringToStringVar(&r.bounds, "node-group", nil, "override the bounds of single groups: workers=1:20")
+	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
+	addControlPlaneFlag(cmd, &r.plane)
+	if os.Getenv(harness.ControlPlaneVariable) == "" { // many replays want the quick one
+		flag := flags.Lookup("control-plane")
+		r.plane, flag.DefValue = harness.Memory, harness.Memory
+	}
+	for name, complete := range map[string]cobra.CompletionFunc{
+		"engine": cobra.FixedCompletions(engines.Names(), cobra.ShellCompDirectiveNoFileComp),
+		"fault":  completeFault,
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
+		}
+	}
+}
+
+// points are the grid. An engine is replayed with those parameters it takes; one that no engine takes is an error.
+func (f *gridFlags) points(cmd *cobra.Command) ([]sweep.Point, error) {
+	params, err := sweep.ParseParameters(f.sets)
+	if err != nil {
+		return nil, UsageErrorf(cmd, "--set %v", err)
+	}
+	names := f.engines
+	if len(names) == 0 {
+		names = engines.Names()[:1]
+	}
+	taken := map[string]bool{}
+	refused := map[string]error{}
+	var out []sweep.Point
+	for i, engine := range names {
+		if slices.Contains(names[:i], engine) {
+			return nil, UsageErrorf(cmd, "--engine %s is there twice", engine)
+		}
+		if _, err := engines.Named(engine); err != nil {
+			return nil, UsageErrorf(cmd, "--engine: %v", err)
+		}
+		var own []sweep.Parameter
+		for _, p := range params {
+			switch n, err := accepted(engine, p); {
+			case err == nil:
+				own, taken[p.Name] = append(own, p), true
+			case n > 0: // it knows the flag, and not this value
+				return nil, UsageErrorf(cmd, "--set: %v", err)
+			case refused[p.Name] == nil:
+				refused[p.Name] = err
+			}
+		}
+		if sweep.Size(own, maxPoints)+len(out) > maxPoints {
+			return nil, UsageErrorf(cmd, "--set: the grid has more than %d replays; try fewer values", maxPoints)
+		}
+		out = append(out, sweep.Points(engine, own)...)
+	}
+	for _, p := range params {
+		if !taken[p.Name] {
+			return nil, UsageErrorf(cmd, "--set: %v", refused[p.Name])
+		}
+	}
+	return out, nil
+}
+
+// accepted counts the values of a parameter that an engine takes, with the error of the first it does not.
+func accepted(engine string, p sweep.Parameter) (n int, first error) {
+	for _, v := range p.Values {
+		err := engines.CheckFlags(engine, []string{"--" + p.Name + "=" + v})
+		if err == nil {
+			n++
+		} else if first == nil {
+			first = err
+		}
+	}
+	return n, first
+}
+
+// run replays the points, as many at once as --jobs says, and tells done of each, one at a time, in any order.
+// It ends early when the context does, and then says so.
+func (f *gridFlags) run(cmd *cobra.Command, s IO, path string, points []sweep.Point, done func(i int, r *scalehist.ReplayReport, err error)) error {
+	if f.jobs < 0 {
+		return UsageErrorf(cmd, "--jobs must not be negative")
+	}
+	prepared := make([][]harness.Option, len(points))
+	for i, p := range points { // what is wrong with the flags is said before anything is played
+		var err error
+		if prepared[i], err = f.pointOptions(cmd, s, path, p); err != nil {
+			return err
+		}
+	}
+	ctx := cmd.Context()
+	progress := s.NewProgress("replaying", int64(len(points)))
+	defer progress.Done()
+	var mu sync.Mutex
+	finished := int64(0)
+	group := errgroup.Group{}
+	group.SetLimit(f.jobCount())
+	for i, p := range points {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return nil // not run
+			}
+			one := f.replay
+			r, err := one.play(ctx, path, nil, prepared[i])
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil && ctx.Err() != nil {
+				return nil // stopped in the middle of it: as if not run
+			}
+			done(i, r, err)
+			finished++
+			progress.Set(finished, "replayed "+p.Label())
+			return nil
+		})
+	}
+	return errors.Join(group.Wait(), ctx.Err())
+}
+
+// jobCount is how many replays run at once.
+func (f *gridFlags) jobCount() int {
+	switch n := runtime.GOMAXPROCS(0); {
+	case f.jobs > 0:
+		return f.jobs
+	case f.replay.plane == harness.EnvTest:
+		return max(1, n/2)
+	default:
+		return n
+	}
+}
+
+func (f *gridFlags) pointOptions(cmd *cobra.Command, s IO, path string, p sweep.Point) ([]harness.Option, error) {
+	one := f.replay
+	one.autoscaler = p.Engine
+	var shared []string
+	for _, flag := range one.flags { // those that this engine takes; points has checked that one does
+		if engines.CheckFlags(p.Engine, []string{flag}) == nil {
+			shared = append(shared, flag)
+		}
+	}
+	one.flags = append(shared, p.Flags()...)
+	return one.options(cmd, s, path)
+}
+
+// checkShared refuses an --autoscaler-flag that no engine takes.
+func (f *gridFlags) checkShared(cmd *cobra.Command, points []sweep.Point) error {
+	for _, flag := range f.replay.flags {
+		var first error
+		if !slices.ContainsFunc(points, func(p sweep.Point) bool {
+			err := engines.CheckFlags(p.Engine, []string{flag})
+			if first == nil {
+				first = err
+			}
+			return err == nil
+		}) {
+			return UsageErrorf(cmd, "--autoscaler-flag: %v", first)
+		}
+	}
+	return nil
+}
+
+// isHistory says whether an argument is a recording rather than a report: by its name, or by how the file begins.
+func isHistory(path string) bool {
+	if strings.EqualFold(filepath.Ext(path), ".db") {
+		return true
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() // only read
+	head := make([]byte, len(sqliteMagic))
+	_, err = io.ReadFull(file, head)
+	return err == nil && string(head) == sqliteMagic
+}
+
+// replayAll replays every point and wants a report of each.
+func (f *gridFlags) replayAll(cmd *cobra.Command, s IO, path string, points []sweep.Point) ([]*scalehist.ReplayReport, error) {
+	out := make([]*scalehist.ReplayReport, len(points))
+	failed := make([]error, len(points))
+	err := f.run(cmd, s, path, points, func(i int, r *scalehist.ReplayReport, err error) {
+		if out[i] = r; err != nil {
+			failed[i] = fmt.Errorf("%s: %w", points[i].Label(), err)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, errors.Join(failed...)
+}

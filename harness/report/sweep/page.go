@@ -1,0 +1,156 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/metrics"
+)
+
+// Text is the sweep as a page for a terminal.
+func (s *Sweep) Text() string { return s.page(false) }
+
+// Markdown is the sweep as a page for a pull request.
+func (s *Sweep) Markdown() string { return s.page(true) }
+
+func (s *Sweep) page(markdown bool) string {
+	var b strings.Builder
+	if markdown {
+		fmt.Fprintf(&b, "### Sweep of %s: %d replays\n\n", s.Scenario, len(s.Rows))
+	} else {
+		fmt.Fprintf(&b, "sweep of %s: %d replays\n\n", s.Scenario, len(s.Rows))
+	}
+	t := s.table()
+	if markdown {
+		fmt.Fprintf(&b, "%s\n", t.RenderMarkdown())
+	} else {
+		for line := range strings.SplitSeq(t.Render(), "\n") {
+			fmt.Fprintln(&b, strings.TrimRight(line, " "))
+		}
+	}
+	bullet := "  "
+	if markdown {
+		bullet = "- "
+	}
+	fmt.Fprintf(&b, "\n* no other row is as good in %s and %s and better in one of them\n", s.X, s.Y)
+	section := func(title string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "\n%s\n", title)
+		if markdown {
+			fmt.Fprintln(&b)
+		}
+		for _, l := range lines {
+			fmt.Fprintf(&b, "%s%s\n", bullet, l)
+		}
+	}
+	section("notes", s.Notes)
+	section("failed", s.failures())
+	section("warnings of the replays", s.warnings())
+	out := b.String()
+	if markdown {
+		out = strings.Replace(out, "\n* no other", "\n\\* no other", 1)
+	}
+	return out
+}
+
+// parameters are the names of all settings, in the order they first appear.
+func (s *Sweep) parameters() []string {
+	var out []string
+	for _, r := range s.Rows {
+		for _, p := range r.Settings {
+			if !slices.Contains(out, p.Name) {
+				out = append(out, p.Name)
+			}
+		}
+	}
+	return out
+}
+
+func (s *Sweep) table() table.Writer {
+	t := report.NewTable()
+	params := s.parameters()
+	head := table.Row{"", "#", "engine"}
+	for _, p := range params {
+		head = append(head, p)
+	}
+	for _, m := range s.Metrics {
+		head = append(head, m.Name)
+	}
+	t.AppendHeader(head)
+	for _, r := range s.Rows {
+		mark := ""
+		if r.Front {
+			mark = "*"
+		}
+		row := table.Row{mark, r.Number, r.Engine}
+		for _, name := range params {
+			cell := "-"
+			for _, p := range r.Settings {
+				if p.Name == name {
+					cell = p.Value
+				}
+			}
+			row = append(row, cell)
+		}
+		for i := range s.Metrics {
+			row = append(row, r.cell(i))
+		}
+		t.AppendRow(row)
+	}
+	return t
+}
+
+func (r Row) cell(i int) string {
+	switch {
+	case r.Error != "":
+		return "failed"
+	case r.NotRun:
+		return "not run"
+	case r.Values[i].Value == nil:
+		return "-"
+	}
+	return metrics.Text(*r.Values[i].Value, r.Values[i].Unit)
+}
+
+func (s *Sweep) failures() []string {
+	return s.grouped(func(r Row) []string {
+		if r.Error == "" {
+			return nil
+		}
+		return []string{r.Error}
+	})
+}
+
+func (s *Sweep) warnings() []string { return s.grouped(func(r Row) []string { return r.Warnings }) }
+
+// grouped lists texts once, with the rows they are of: "rows 1, 3: text", or the text alone when all rows have it.
+func (s *Sweep) grouped(of func(Row) []string) []string {
+	var texts []string
+	rows := map[string][]string{}
+	for _, r := range s.Rows {
+		for _, text := range of(r) {
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+			rows[text] = append(rows[text], fmt.Sprint(r.Number))
+		}
+	}
+	out := make([]string, 0, len(texts))
+	for _, text := range texts {
+		switch n := len(rows[text]); {
+		case n == len(s.Rows):
+			out = append(out, text)
+		case n == 1:
+			out = append(out, "row "+rows[text][0]+": "+text)
+		default:
+			out = append(out, "rows "+strings.Join(rows[text], ", ")+": "+text)
+		}
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/recommender"
+	"github.com/scalehist/scalehist/virtualca/drain"
+)
+
+// FromRequest is the request on the wire. Parallelism is not in it: it changes no answer, and is the server's to choose.
+func FromRequest(r *recommender.Request) *Request {
+	out := &Request{APIVersion: Version, Now: r.Now.UTC(), Objects: objectsOf(r.Objects), NodeGroupOf: r.NodeGroupOf, Prices: r.Prices,
+		Strategy: r.Strategy, Scoring: r.Scoring, Weights: r.Weights, Constraints: fromConstraints(&r.Constraints)}
+	for i := range r.NodeGroups {
+		g := &r.NodeGroups[i]
+		out.NodeGroups = append(out.NodeGroups, NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, TargetSize: g.TargetSize, Zone: g.Zone,
+			MachineType: g.MachineType, Template: g.Template, Upcoming: g.Upcoming, TemplatePods: g.TemplatePods})
+	}
+	return out
+}
+
+func fromConstraints(c *recommender.Constraints) Constraints {
+	out := Constraints{Backoff: c.Backoff, MaxNodesTotal: c.MaxNodesTotal, Cores: (*Range)(c.Cores), MemoryGiB: (*Range)(c.MemoryGiB),
+		ExpendablePriorityCutoff: c.ExpendablePriorityCutoff, IgnoreMinSize: c.IgnoreMinSize}
+	if s := c.ScaleDown; s != nil {
+		out.ScaleDown = &ScaleDown{UtilizationThreshold: s.UtilizationThreshold, IgnoreDaemonSets: s.IgnoreDaemonSets, MaxNodes: s.MaxNodes,
+			Rules: DrainRules{SkipSystemPods: s.Rules.SkipSystemPods, SkipLocalStorage: s.Rules.SkipLocalStorage, SkipCustomControllers: s.Rules.SkipCustomControllers,
+				MinReplicaCount: s.Rules.MinReplicaCount, SystemPodTimeout: scalehist.Duration(s.Rules.SystemPodTimeout)}}
+	}
+	return out
+}
+
+func (c *Constraints) recommender() recommender.Constraints {
+	out := recommender.Constraints{Backoff: c.Backoff, MaxNodesTotal: c.MaxNodesTotal, Cores: (*recommender.Range)(c.Cores), MemoryGiB: (*recommender.Range)(c.MemoryGiB),
+		ExpendablePriorityCutoff: c.ExpendablePriorityCutoff, IgnoreMinSize: c.IgnoreMinSize}
+	if s := c.ScaleDown; s != nil {
+		out.ScaleDown = &recommender.ScaleDownConstraints{UtilizationThreshold: s.UtilizationThreshold, IgnoreDaemonSets: s.IgnoreDaemonSets, MaxNodes: s.MaxNodes,
+			Rules: drain.Options{SkipSystemPods: s.Rules.SkipSystemPods, SkipLocalStorage: s.Rules.SkipLocalStorage, SkipCustomControllers: s.Rules.SkipCustomControllers,
+				MinReplicaCount: s.Rules.MinReplicaCount, SystemPodTimeout: time.Duration(s.Rules.SystemPodTimeout)}}
+	}
+	return out
+}
+
+// Recommender is what the request asks of a recommender, and warnings that say what it lacks. The objects are the
+// request's own.
+func (r *Request) Recommender() (*recommender.Request, []string) {
+	out := &recommender.Request{Now: r.Now.UTC(), Objects: &scalehist.Objects{}, NodeGroupOf: maps.Clone(r.NodeGroupOf), Prices: r.Prices,
+		Strategy: r.Strategy, Scoring: r.Scoring, Weights: r.Weights, Constraints: r.Constraints.recommender()}
+	var groups []recommender.NodeGroup
+	for i := range r.NodeGroups {
+		g := &r.NodeGroups[i]
+		groups = append(groups, recommender.NodeGroup{NodeGroup: scalehist.NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, TargetSize: g.TargetSize,
+			Zone: g.Zone, MachineType: g.MachineType, Template: g.Template}, Upcoming: g.Upcoming, TemplatePods: g.TemplatePods})
+	}
+	if s := r.Snapshot; s != nil {
+		takeSnapshot(out, s)
+		if len(groups) == 0 {
+			groups = groupsOf(s)
+		}
+	}
+	for _, o := range r.Objects {
+		if g, ok := o.Value.(*v1alpha1.NodeGroup); ok {
+			groups = append(groups, recommender.NodeGroup{NodeGroup: nodeGroupOf(g)})
+			continue
+		}
+		findType(o.Value).add(out.Objects, o.Value)
+	}
+	out.NodeGroups = groups
+	known := map[string]bool{}
+	for _, g := range groups {
+		known[g.Name] = true
+	}
+	if r.Snapshot != nil { // a snapshot's nodes may be of groups that are gone
+		maps.DeleteFunc(out.NodeGroupOf, func(node, group string) bool { return !known[group] && r.NodeGroupOf[node] == "" })
+	}
+	return out, Warnings(out)
+}
+
+// nodeGroupOf turns the object of object logs into the domain's. Its template becomes a Node without a name.
+func nodeGroupOf(g *v1alpha1.NodeGroup) scalehist.NodeGroup {
+	out := scalehist.NodeGroup{Name: g.Name, MinSize: int(g.Spec.MinSize), MaxSize: int(g.Spec.MaxSize), TargetSize: int(g.Spec.TargetSize),
+		Zone: g.Spec.Zone, MachineType: g.Spec.MachineType}
+	if t := g.Spec.Template.DeepCopy(); t != nil {
+		out.Template = &corev1.Node{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}
+	}
+	return out
+}
+
+// takeSnapshot takes the whole objects of a report's snapshot over, those of one kind in the order of their creation.
+func takeSnapshot(out *recommender.Request, s *scalehist.ClusterSnapshot) {
+	if out.Now.IsZero() {
+		out.Now = s.At.UTC()
+	}
+	if out.NodeGroupOf == nil {
+		out.NodeGroupOf = map[string]string{}
+	}
+	o := out.Objects
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		o.Nodes = append(o.Nodes, n.Node)
+		if _, given := out.NodeGroupOf[n.Name]; !given && n.NodeGroup != "" {
+			out.NodeGroupOf[n.Name] = n.NodeGroup
+		}
+	}
+	for _, pods := range [][]scalehist.PodInfo{s.ScheduledPods, s.UnscheduledPods} {
+		for i := range pods {
+			o.Pods = append(o.Pods, pods[i].Pod)
+		}
+	}
+	byCreation(o.Nodes)
+	byCreation(o.Pods)
+}
+
+func byCreation[T metav1.Object](list []T) {
+	slices.SortStableFunc(list, func(a, b T) int {
+		x, y := a.GetCreationTimestamp(), b.GetCreationTimestamp()
+		return cmp.Or(x.Compare(y.Time), cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+}
+
+// FromSnapshot is a request about a snapshot with all objects, as a history gives it.
+func FromSnapshot(s *scalehist.ClusterSnapshot) *recommender.Request {
+	out := &recommender.Request{Now: s.At.UTC(), Objects: s.Objects, NodeGroupOf: map[string]string{}}
+	known := map[string]bool{}
+	out.NodeGroups = groupsOf(s)
+	for _, g := range out.NodeGroups {
+		known[g.Name] = true
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; known[n.NodeGroup] {
+			out.NodeGroupOf[n.Name] = n.NodeGroup
+		}
+	}
+	return out
+}
+
+// groupsOf are a snapshot's node groups. It does not name the nodes that are on their way: they get names here, one for
+// each node that the target size is ahead of the nodes.
+func groupsOf(s *scalehist.ClusterSnapshot) []recommender.NodeGroup {
+	stand := map[string]int{}
+	for i := range s.Nodes {
+		stand[s.Nodes[i].NodeGroup]++
+	}
+	out := make([]recommender.NodeGroup, 0, len(s.NodeGroups))
+	for _, g := range s.NodeGroups {
+		ng := recommender.NodeGroup{NodeGroup: g}
+		for i := range g.TargetSize - stand[g.Name] {
+			ng.Upcoming = append(ng.Upcoming, fmt.Sprintf("%s-upcoming-%d", g.Name, i))
+		}
+		out = append(out, ng)
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

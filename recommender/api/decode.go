@@ -1,0 +1,299 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
+)
+
+// RequestError says what is wrong with a request, where, and what to do.
+type RequestError struct {
+	// Path is "" for the whole of it.
+	Path, Problem, Advice string
+}
+
+// Error implements error.
+func (e *RequestError) Error() string {
+	out := e.Problem
+	if e.Path != "" {
+		out = e.Path + ": " + out
+	}
+	if e.Advice != "" {
+		out += ": " + e.Advice
+	}
+	return out
+}
+
+// DecodeOptions change how a request is read.
+type DecodeOptions struct {
+	// IgnoreUnknown leaves out keys of Kubernetes objects that this version of Kubernetes' types does not have: objects of a
+	// newer cluster. Keys of the request itself are always checked.
+	IgnoreUnknown bool
+}
+
+// DecodeRequest reads a Request. Its errors are *RequestError.
+func DecodeRequest(data []byte, o DecodeOptions) (*Request, error) {
+	r := &Request{}
+	if err := decode(data, r, "", o); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.APIVersion == "":
+		return nil, &RequestError{"apiVersion", "it is missing", "write " + strconv.Quote(Version)}
+	case r.APIVersion != Version:
+		return nil, &RequestError{"apiVersion", fmt.Sprintf("%q is not known", r.APIVersion), "write " + strconv.Quote(Version)}
+	}
+	var err error
+	if r.Objects, err = decodeObjects(r.Objects, o); err != nil {
+		return nil, err
+	}
+	return r, r.check()
+}
+
+// DecodeSnapshot reads the ClusterSnapshot of a report, as strictly as a request. Its errors are *RequestError.
+func DecodeSnapshot(data []byte, o DecodeOptions) (*scalehist.ClusterSnapshot, error) {
+	s := &scalehist.ClusterSnapshot{}
+	if err := decode(data, s, "", o); err != nil {
+		return nil, err
+	}
+	return s, checkSnapshot(s, "")
+}
+
+// decodeObjects reads objects as their kinds say; lists are taken apart.
+func decodeObjects(in []Object, o DecodeOptions) ([]Object, error) {
+	out := make([]Object, 0, len(in))
+	seen := map[string]string{}
+	var read func(raw json.RawMessage, path string, depth int) error
+	read = func(raw json.RawMessage, path string, depth int) error {
+		var id struct {
+			APIVersion string            `json:"apiVersion"`
+			Kind       string            `json:"kind"`
+			Items      []json.RawMessage `json:"items"`
+		}
+		if err := json.Unmarshal(raw, &id); err != nil || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+			return &RequestError{path, "it is no object with apiVersion and kind", "write a Kubernetes object"}
+		}
+		if id.Kind == "" || id.APIVersion == "" {
+			return &RequestError{path, "apiVersion or kind is missing", "write both, as kubectl -o json does"}
+		}
+		if id.APIVersion == "v1" && id.Kind == "List" && depth == 0 {
+			for i, item := range id.Items {
+				if err := read(item, fmt.Sprintf("%s.items[%d]", path, i), depth+1); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		k := findKind(id.APIVersion, id.Kind)
+		if k == nil {
+			return &RequestError{path, fmt.Sprintf("a recommendation reads no %s %s", id.APIVersion, id.Kind), "leave it out; read are " + kindNames()}
+		}
+		v := reflect.New(k.typ).Interface().(scalehist.Object)
+		if err := decode(raw, v, path, o); err != nil {
+			return err
+		}
+		if v.GetName() == "" {
+			return &RequestError{path + ".metadata.name", "it is missing", "every object has a name"}
+		}
+		k.fillIn(v)
+		key := k.apiVersion + " " + k.name + " " + v.GetNamespace() + "/" + v.GetName()
+		if before, twice := seen[key]; twice {
+			return &RequestError{path, fmt.Sprintf("%s %s is given twice, first as %s", k.name, strings.TrimPrefix(v.GetNamespace()+"/"+v.GetName(), "/"), before), "leave one out"}
+		}
+		seen[key] = path
+		out = append(out, Object{Value: v})
+		return nil
+	}
+	for i := range in {
+		if err := read(in[i].raw, fmt.Sprintf("objects[%d]", i), 0); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// decode reads JSON strictly. path is where data is in the request.
+func decode(data []byte, into any, path string, o DecodeOptions) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return &RequestError{path, "it is empty", "send JSON; " + PathOpenAPI + " describes it"}
+	}
+	strict, err := kjson.UnmarshalStrict(data, into)
+	if err != nil {
+		return located(data, into, path, err)
+	}
+	_, object := into.(scalehist.Object)
+	if _, ours := into.(*v1alpha1.NodeGroup); ours {
+		object = false // a misspelt bound would be 0 without a word
+	}
+	for _, s := range strict {
+		at, problem := strictProblem(s)
+		if o.IgnoreUnknown && problem == unknownKey && (object || inObject.MatchString(at)) {
+			continue
+		}
+		advice := "remove it, or look for the right name in " + PathOpenAPI
+		switch {
+		case problem != unknownKey:
+			advice = "leave one out"
+		case object || inObject.MatchString(at):
+			advice = "remove it, or ask with fieldValidation=Ignore if the object is of a newer Kubernetes"
+		}
+		return &RequestError{join(path, at), problem, advice}
+	}
+	return nil
+}
+
+// inObject are paths within Kubernetes objects that are not in the list of objects.
+var inObject = regexp.MustCompile(`(^|\.)(template|templatePods\[\d+\]|pod|node)\.`)
+
+const (
+	unknownKey = "the key is not known"
+	twiceKey   = "the key is given twice"
+)
+
+// strictProblem takes path and problem out of an error of the decoder.
+func strictProblem(err error) (path, problem string) {
+	problem = err.Error()
+	var field kjson.FieldError
+	if errors.As(err, &field) {
+		path = field.FieldPath()
+	}
+	switch {
+	case strings.HasPrefix(problem, "unknown field"):
+		problem = unknownKey
+	case strings.HasPrefix(problem, "duplicate field"):
+		problem = twiceKey
+	}
+	return path, problem
+}
+
+// located finds the place of an error that the decoder does not name.
+func located(data []byte, into any, path string, err error) error {
+	if syntax, offset := kjson.SyntaxErrorOffset(err); syntax {
+		line := 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
+		return &RequestError{path, fmt.Sprintf("it is not JSON, in line %d (byte %d): %s", line, offset, plain(err)), "correct it; jq . FILE finds such places"}
+	}
+	if at, why := blame(data, reflect.TypeOf(into).Elem(), path); why != nil {
+		return &RequestError{at, plain(why), "correct the value"}
+	}
+	return &RequestError{path, plain(err), "correct the value"}
+}
+
+// plain is a decoder's error without the names of Go.
+func plain(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Sprintf("%s where %s is due", wrong.Value, due(wrong.Type))
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "error decoding from json: ")
+}
+
+func due(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	default:
+		return t.String()
+	}
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// blame finds the innermost value that its type cannot take, the first in the order of the type's fields.
+func blame(raw json.RawMessage, t reflect.Type, path string) (string, error) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+		return "", nil
+	}
+	whole := func() (string, error) {
+		if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
+			return path, err
+		}
+		return "", nil
+	}
+	if reflect.PointerTo(t).Implements(unmarshaler) {
+		return whole()
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		var keys map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &keys); err != nil {
+			return whole()
+		}
+		return blameFields(keys, t, path)
+	case reflect.Map:
+		var keys map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &keys); err != nil {
+			return whole()
+		}
+		for _, k := range sortedKeys(keys) {
+			if at, err := blame(keys[k], t.Elem(), join(path, k)); err != nil {
+				return at, err
+			}
+		}
+		return "", nil
+	case reflect.Slice:
+		var list []json.RawMessage
+		if t.Elem().Kind() == reflect.Uint8 || json.Unmarshal(raw, &list) != nil {
+			return whole()
+		}
+		for i, v := range list {
+			if at, err := blame(v, t.Elem(), fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return at, err
+			}
+		}
+		return "", nil
+	default:
+		return whole()
+	}
+}
+
+func blameFields(keys map[string]json.RawMessage, t reflect.Type, path string) (string, error) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported():
+			continue
+		case name == "" && f.Anonymous:
+			if at, err := blameFields(keys, f.Type, path); err != nil {
+				return at, err
+			}
+			continue
+		}
+		if v, ok := keys[name]; ok {
+			if at, err := blame(v, f.Type, join(path, name)); err != nil {
+				return at, err
+			}
+		}
+	}
+	return "", nil
+}
+
+func join(path, key string) string {
+	if path == "" || key == "" {
+		return path + key
+	}
+	return path + "." + key
+}

@@ -1,0 +1,191 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recommender"
+)
+
+// working gives a handler one of the slots and a deadline, and refuses where there is none. The slot is taken before the
+// body is read, so that memory is bounded as well.
+func (s *Server) working(handle func(http.ResponseWriter, *http.Request, []byte) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if s.draining.Load() {
+			s.fail(w, r, &problem{status: http.StatusServiceUnavailable, kind: kindDraining, detail: "the server is shutting down", advice: "ask again", retryAfter: "1"})
+			return
+		}
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		default:
+			s.fail(w, r, &problem{status: http.StatusTooManyRequests, kind: kindTooMany, retryAfter: "1",
+				detail: fmt.Sprintf("%d recommendations are being made, which is the most at once", s.o.MaxConcurrent),
+				advice: "ask again in a second, or give the server a higher --max-concurrent"})
+			return
+		}
+		s.metrics.inFlight.Inc()
+		defer s.metrics.inFlight.Dec()
+		ctx, cancel := context.WithTimeout(r.Context(), s.o.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		body, err := s.body(w, r)
+		if err == nil {
+			err = handle(w, r, body)
+		}
+		if err != nil {
+			s.fail(w, r, err)
+		}
+	}
+}
+
+// body reads a request's body, unpacked.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	tooLarge := &problem{status: http.StatusRequestEntityTooLarge, kind: kindTooLarge, detail: fmt.Sprintf("the request is larger than %d bytes", s.o.MaxBody),
+		advice: "leave out objects that are no nodes, pods, storage, priorities or DaemonSets, or give the server a higher --max-body"}
+	if t := r.Header.Get("Content-Type"); t != "" && !strings.Contains(t, "json") && !strings.HasPrefix(t, "application/x-www-form-urlencoded") { // which is curl's default
+		return nil, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Type %q", t), advice: "send application/json"}
+	}
+	var in io.Reader = http.MaxBytesReader(w, r.Body, s.o.MaxBody)
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+	case "gzip":
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, &problem{status: http.StatusBadRequest, kind: kindRequest, detail: "the body is not gzip: " + err.Error(), advice: "pack it, or leave Content-Encoding out"}
+		}
+		in = io.LimitReader(z, s.o.MaxBody+1)
+	default:
+		return nil, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Encoding %q", encoding), advice: "send plain JSON, or gzip"}
+	}
+	data, err := io.ReadAll(in)
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over) || int64(len(data)) > s.o.MaxBody:
+		return nil, tooLarge
+	case err != nil:
+		return nil, &problem{status: http.StatusBadRequest, kind: kindRequest, detail: "the body ended early: " + err.Error(), advice: "send it again"}
+	}
+	return data, nil
+}
+
+func (s *Server) recommend(w http.ResponseWriter, r *http.Request, body []byte) error {
+	var o DecodeOptions
+	switch v := r.URL.Query().Get("fieldValidation"); v {
+	case "", "Strict":
+	case "Ignore":
+		o.IgnoreUnknown = true
+	default:
+		return &problem{status: http.StatusBadRequest, kind: kindRequest, detail: fmt.Sprintf("fieldValidation=%s", v), advice: "want Strict or Ignore"}
+	}
+	q, err := DecodeRequest(body, o)
+	if err != nil {
+		return err
+	}
+	request, warnings := q.Recommender()
+	answer, took, err := s.ask(r.Context(), request)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, "application/json", &Response{APIVersion: Version, Recommendation: answer, Warnings: warnings,
+		Run: &Run{RunTime: scalehist.Duration(took), RequestID: requestID(r), Server: strings.TrimSpace(s.o.Name + " " + s.o.Version)}})
+	return nil
+}
+
+func (s *Server) recommendPrototype(w http.ResponseWriter, r *http.Request, body []byte) error {
+	snapshot, err := decodePrototype(body)
+	if err != nil {
+		return err
+	}
+	request, err := snapshot.request()
+	if err != nil {
+		return err
+	}
+	answer, took, err := s.ask(r.Context(), request)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, "application/json", snapshot.answer(answer, took))
+	return nil
+}
+
+// ask lets the recommender answer, and measures it.
+func (s *Server) ask(ctx context.Context, request *recommender.Request) (*recommender.Recommendation, time.Duration, error) {
+	if request.Prices == nil {
+		request.Prices = s.o.Prices
+	}
+	request.Parallelism = s.o.Parallelism
+	begin := s.o.Clock.Now()
+	answer, err := s.o.Recommender.Recommend(ctx, request)
+	took := s.o.Clock.Since(begin)
+	if err != nil {
+		if ctx.Err() != nil { // whatever it says, that is why
+			err = ctx.Err()
+		}
+		return nil, took, err
+	}
+	if answer == nil {
+		return nil, took, &problem{status: http.StatusInternalServerError, kind: kindFailed, detail: "the recommender gave no recommendation and no error"}
+	}
+	s.metrics.seconds.WithLabelValues(answer.Strategy).Observe(took.Seconds())
+	for _, up := range answer.ScaleUps {
+		s.metrics.nodes.WithLabelValues("up").Add(float64(up.Count))
+	}
+	s.metrics.nodes.WithLabelValues("down").Add(float64(len(answer.ScaleDowns)))
+	s.metrics.unplaced.Add(float64(len(answer.Unplaced)))
+	klog.FromContext(ctx).V(2).Info("Recommended", "strategy", answer.Strategy, "scaleUps", len(answer.ScaleUps), "unplaced", len(answer.Unplaced), "took", took)
+	return answer, took, nil
+}
+
+// compress packs answers for who accepts it and that are worth it.
+func compress(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") { // metrics pack themselves
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Add("Vary", "Accept-Encoding")
+		c := &compressed{ResponseWriter: w, code: http.StatusOK}
+		next.ServeHTTP(c, r)
+		c.finish()
+	})
+}
+
+// minCompressed is the size from which packing an answer pays.
+const minCompressed = 1 << 10
+
+// compressed holds an answer back until it is known whether it is worth packing; answers are in memory anyway.
+type compressed struct {
+	http.ResponseWriter
+	code int
+	body bytes.Buffer
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (c *compressed) WriteHeader(code int) { c.code = code }
+
+// Write implements http.ResponseWriter.
+func (c *compressed) Write(b []byte) (int, error) { return c.body.Write(b) }
+
+func (c *compressed) finish() {
+	if c.body.Len() < minCompressed {
+		c.ResponseWriter.WriteHeader(c.code)
+		_, _ = c.ResponseWriter.Write(c.body.Bytes()) // who asked may have gone
+		return
+	}
+	c.Header().Set("Content-Encoding", "gzip")
+	c.ResponseWriter.WriteHeader(c.code)
+	z := gzip.NewWriter(c.ResponseWriter)
+	_, _ = z.Write(c.body.Bytes()) // who asked may have gone
+	_ = z.Close()
+}

@@ -1,0 +1,245 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/scalehist/scalehist/recommender"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+// Options are the settings of a Server. Recommender is needed.
+type Options struct {
+	Recommender recommender.Recommender
+	// Name is what the recommender calls itself in GET /v1/strategies; default "recommender".
+	Name string
+	// Strategies and Scorings it can be asked for; default those of package recommender.
+	Strategies, Scorings []string
+	// Prices are for requests that have none; nil: those have no prices.
+	Prices *cloudprovider.PriceTable
+	// Parallelism is how many simulations a recommendation runs at once; 0: one per processor.
+	Parallelism int
+	// MaxConcurrent is how many recommendations are made at once; what is beyond is refused with 429. Default 4.
+	MaxConcurrent int
+	// MaxBody bounds a request, unpacked, in bytes; default 64 MiB.
+	MaxBody int64
+	// Timeout bounds a request, the reading of its body included; default a minute.
+	Timeout time.Duration
+	// Tokens says which bearer tokens are let in; nil: everybody is. Probes need none.
+	Tokens TokenMatcher
+	// ClientCertificates lets in who showed a certificate that the TLS layer verified.
+	ClientCertificates bool
+	// Version and Commit are shown and are labels of scalehist_build_info.
+	Version, Commit string
+	// Clock measures run times; default the wall clock.
+	Clock clock.PassiveClock
+}
+
+// TokenMatcher knows tokens. It takes the same time for all wrong ones.
+type TokenMatcher interface{ Match(token string) bool }
+
+// The defaults of Options.
+const (
+	DefaultMaxConcurrent = 4
+	DefaultMaxBody       = 64 << 20
+	DefaultTimeout       = time.Minute
+)
+
+// Server answers the API. It is an http.Handler.
+type Server struct {
+	o        Options
+	metrics  *metrics
+	handler  http.Handler
+	slots    chan struct{}
+	draining atomic.Bool
+}
+
+// OpenAPI is the OpenAPI 3.1 document of the API, as docs/recommender.openapi.json has it.
+//
+//go:embed openapi.json
+var OpenAPI []byte
+
+// NewServer prepares a server. It is an error to give limits that let nothing through.
+func NewServer(o Options) (*Server, error) {
+	if o.Recommender == nil {
+		return nil, errors.New("recommender API: no recommender: give Options.Recommender")
+	}
+	if o.MaxConcurrent < 0 || o.MaxBody < 0 || o.Timeout < 0 || o.Parallelism < 0 {
+		return nil, errors.New("recommender API: limits must not be negative")
+	}
+	if o.Name == "" {
+		o.Name = "recommender" // as the engine of this process is called
+	}
+	if o.Strategies == nil {
+		o.Strategies, o.Scorings = recommender.Strategies(), recommender.Scorings()
+	}
+	if o.MaxConcurrent == 0 {
+		o.MaxConcurrent = DefaultMaxConcurrent
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = DefaultMaxBody
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	s := &Server{o: o, metrics: newMetrics(&o), slots: make(chan struct{}, o.MaxConcurrent)}
+	s.handler = s.routes()
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// HTTPServer is an http.Server for the API, with timeouts that leave a request its own.
+func (s *Server) HTTPServer() *http.Server {
+	return &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: s.o.Timeout + 10*time.Second,
+		WriteTimeout: s.o.Timeout + time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+}
+
+// Drain makes the server unready and refuses new recommendations; those under way go on. Call it before Shutdown.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+PathRecommend, s.working(s.recommend))
+	mux.HandleFunc("POST "+PathPrototype+"{$}", s.working(s.recommendPrototype))
+	mux.HandleFunc("GET "+PathStrategies, s.strategies)
+	mux.HandleFunc("GET "+PathOpenAPI, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(OpenAPI) // who asked may have gone
+	})
+	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, &problem{status: http.StatusNotFound, kind: kindRoute, detail: "there is no " + r.URL.Path, advice: "see " + PathOpenAPI})
+	})
+	for path, method := range map[string]string{PathRecommend: "POST", PathPrototype + "{$}": "POST", PathStrategies: "GET"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", method)
+			s.fail(w, r, &problem{status: http.StatusMethodNotAllowed, kind: kindRoute, detail: r.URL.Path + " takes no " + r.Method, advice: "use " + method})
+		})
+	}
+	crossOrigin := http.NewCrossOriginProtection()
+	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, &problem{status: http.StatusForbidden, kind: kindRoute, detail: "a page of another origin asks", advice: "ask from a program, or from a page of this origin"})
+	}))
+	inner := s.authenticate(crossOrigin.Handler(mux))
+	return s.identify(s.metrics.count(mux, s.recovering(compress(inner))))
+}
+
+// ready answers a probe.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.draining.Load() {
+		writeText(w, http.StatusServiceUnavailable, "shutting down\n")
+		return
+	}
+	writeText(w, http.StatusOK, "ok\n")
+}
+
+func (s *Server) strategies(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, "application/json", StrategyList{APIVersion: Version, Name: s.o.Name, Strategies: s.o.Strategies, Scorings: s.o.Scorings,
+		Weights: recommender.DefaultWeights()})
+}
+
+// open are the paths without credentials: what a kubelet asks.
+func open(path string) bool { return path == "/healthz" || path == "/readyz" }
+
+func (s *Server) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if open(r.URL.Path) || s.allowed(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		p := &problem{status: http.StatusUnauthorized, kind: kindToken, detail: "the token is missing or wrong", advice: "send 'Authorization: Bearer TOKEN' with one of the server's --token-file"}
+		if s.o.Tokens == nil {
+			p = &problem{status: http.StatusForbidden, kind: kindToken, detail: "a client certificate is needed", advice: "show one signed by the authority of the server's --client-ca"}
+		} else {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="scalehist"`)
+		}
+		s.fail(w, r, p)
+	})
+}
+
+func (s *Server) allowed(r *http.Request) bool {
+	if s.o.Tokens == nil && !s.o.ClientCertificates || s.o.ClientCertificates && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		return true
+	}
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	return ok && s.o.Tokens != nil && strings.EqualFold(scheme, "Bearer") && s.o.Tokens.Match(strings.TrimSpace(token))
+}
+
+type idKey struct{}
+
+// requestIDHeader names a request in answers, problems and logs.
+const requestIDHeader = "X-Request-Id"
+
+var goodID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// identify gives each request an id: the caller's if it is a sane one.
+func (s *Server) identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(requestIDHeader)
+		if !goodID.MatchString(id) {
+			var b [8]byte
+			_, _ = rand.Read(b[:]) // it never fails
+			id = hex.EncodeToString(b[:])
+		}
+		h := w.Header()
+		h.Set(requestIDHeader, id)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), idKey{}, id)))
+	})
+}
+
+func requestID(r *http.Request) string {
+	id, _ := r.Context().Value(idKey{}).(string)
+	return id
+}
+
+// recovering answers a panic with a problem; the process goes on.
+func (s *Server) recovering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(v)
+			}
+			s.metrics.panics.Inc()
+			klog.FromContext(r.Context()).Error(fmt.Errorf("panic: %v", v), "A request ended in a panic", "path", r.URL.Path, "requestId", requestID(r), "stack", string(debug.Stack()))
+			if seen, ok := w.(*statusWriter); ok && seen.wrote {
+				panic(http.ErrAbortHandler) // half an answer is none
+			}
+			w.Header().Del("Content-Encoding")
+			s.fail(w, r, &problem{status: http.StatusInternalServerError, kind: kindFailed, detail: "the recommender broke down on this request",
+				advice: "the server's log has the stack under the request id; please report it with the request"})
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func writeText(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(text)) // who asked may have gone
+}
