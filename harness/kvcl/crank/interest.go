@@ -21,14 +21,22 @@ type interest struct {
 	internalqueue.SchedulingQueue
 	// registered are the events each plugin registered for.
 	registered map[string][]fwk.ClusterEvent
-	// waiting are the plugins that refused a pod, those it is pending for among them, since its last failure.
-	waiting map[types.UID]sets.Set[string]
+	// waiting are the pods that failed. byPod has the same by object, which is quicker to find; it may have more.
+	waiting map[types.UID]*refusal
+	byPod   map[*corev1.Pod]*refusal
 	// of is the plugins that registered for an event.
 	of map[fwk.ClusterEvent]sets.Set[string]
 }
 
+// refusal is who refused a pod at its last try: plugins, those it is pending for among them.
+type refusal struct {
+	plugins sets.Set[string]
+	// over: the pod waits no more.
+	over bool
+}
+
 func newInterest(ctx context.Context, q internalqueue.SchedulingQueue, plugins []fwk.EnqueueExtensions) (*interest, error) {
-	i := &interest{SchedulingQueue: q, registered: map[string][]fwk.ClusterEvent{}, waiting: map[types.UID]sets.Set[string]{}, of: map[fwk.ClusterEvent]sets.Set[string]{}}
+	i := &interest{SchedulingQueue: q, registered: map[string][]fwk.ClusterEvent{}, waiting: map[types.UID]*refusal{}, byPod: map[*corev1.Pod]*refusal{}, of: map[fwk.ClusterEvent]sets.Set[string]{}}
 	for _, p := range plugins {
 		events, err := p.EventsToRegister(ctx)
 		if err != nil {
@@ -47,11 +55,39 @@ func newInterest(ctx context.Context, q internalqueue.SchedulingQueue, plugins [
 
 // failed notes who refused a pod, once the queue has it back.
 func (i *interest) failed(info *framework.QueuedPodInfo) {
-	i.waiting[info.Pod.UID] = info.UnschedulablePlugins.Union(info.PendingPlugins)
+	r := i.waiting[info.Pod.UID]
+	if r == nil {
+		r = &refusal{}
+		i.waiting[info.Pod.UID] = r
+	}
+	r.plugins = info.UnschedulablePlugins.Union(info.PendingPlugins)
 }
 
 // placed forgets a pod that waits no more.
-func (i *interest) placed(uid types.UID) { delete(i.waiting, uid) }
+func (i *interest) placed(uid types.UID) {
+	if r := i.waiting[uid]; r != nil {
+		r.over = true
+		delete(i.waiting, uid)
+	}
+	if len(i.byPod) > 2*len(i.waiting)+1000 {
+		clear(i.byPod)
+	}
+}
+
+// refused is who refused a pod, nil when it is not known to wait.
+func (i *interest) refused(pod *corev1.Pod) *refusal {
+	r := i.byPod[pod]
+	if r == nil {
+		if r = i.waiting[pod.UID]; r == nil {
+			return nil
+		}
+		i.byPod[pod] = r
+	}
+	if r.over {
+		return nil
+	}
+	return r
+}
 
 // MoveAllToActiveOrBackoffQueue leaves out the pods upstream would come to skip.
 func (i *interest) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event fwk.ClusterEvent, oldObj, newObj interface{}, preCheck internalqueue.PreEnqueueCheck) {
@@ -62,7 +98,7 @@ func (i *interest) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event fwk.C
 	interested := i.interestedIn(event)
 	i.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, event, oldObj, newObj, func(pod *corev1.Pod) bool {
 		// A pod that nobody refused is worth another try to upstream, and one that never failed is gated.
-		if refused, known := i.waiting[pod.UID]; known && refused.Len() > 0 && !meet(refused, interested) {
+		if r := i.refused(pod); r != nil && r.plugins.Len() > 0 && !meet(r.plugins, interested) {
 			return false
 		}
 		return preCheck == nil || preCheck(pod)
