@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/scalehist/scalehist/internal/near"
 )
 
 // CheckOverrides checks flags that a user gives on the command line in place of recorded ones. ParseSettings is lenient,
@@ -162,7 +164,7 @@ func placeholder(typ string) string {
 func unknownFlag(name string, known map[string]string) error {
 	best, least := "", max(2, len(name)/3)+1
 	for _, k := range slices.Sorted(maps.Keys(known)) {
-		if d := editDistance(name, k); d < least {
+		if d := near.Distance(name, k); d < least {
 			best, least = k, d
 		}
 	}
@@ -170,25 +172,4 @@ func unknownFlag(name string, known map[string]string) error {
 		return fmt.Errorf("autoscaler flag --%s: the cluster-autoscaler has no such flag", name)
 	}
 	return fmt.Errorf("autoscaler flag --%s: the cluster-autoscaler has no such flag: did you mean --%s?", name, best)
-}
-
-// editDistance is Levenshtein's: the fewest bytes to insert, drop or replace.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

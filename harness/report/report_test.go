@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/goldentest"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/report.schema.json and the golden files of this package")
@@ -61,22 +62,7 @@ func sample() *scalehist.ReplayReport {
 
 func golden(t *testing.T, path, got string) {
 	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: write it with go test ./harness/report -update", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	goldentest.Text(t, path, got, *update)
 }
 
 func TestText(t *testing.T)     { golden(t, "testdata/sample.txt", report.Text(sample())) }

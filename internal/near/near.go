@@ -19,7 +19,7 @@ func Names(name string, known []string, n int) []string {
 	lower := strings.ToLower(name)
 	for _, k := range known {
 		other := strings.ToLower(k)
-		far := distance(lower, other)
+		far := Distance(lower, other)
 		begins := len(lower) > 2 && len(other) > 2 && (strings.HasPrefix(other, lower) || strings.HasPrefix(lower, other))
 		if far <= max(2, len(name)/3) || begins {
 			found = append(found, candidate{k, far})
@@ -45,10 +45,10 @@ func Suggest(name string, known []string) string {
 // longest bounds the names that are compared, in bytes: a longer one is nobody's typing mistake.
 const longest = 200
 
-// distance is Levenshtein's: the fewest bytes to insert, drop or replace.
-func distance(a, b string) int {
+// Distance is Levenshtein's: the fewest bytes to insert, drop or replace. Of a name of more than 200 bytes it is as far as can be.
+func Distance(a, b string) int {
 	if len(a) > longest || len(b) > longest {
-		return longest
+		return max(len(a), len(b))
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/scalehist/scalehist/internal/httpstatus"
 )
 
 // metrics are what /metrics shows; docs/recommender.md lists them.
@@ -54,7 +56,7 @@ func (m *metrics) handler() http.Handler {
 func (m *metrics) count(routes *http.ServeMux, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, route := routes.Handler(r)
-		seen := &statusWriter{ResponseWriter: w, code: http.StatusOK}
+		seen := httpstatus.Remember(w)
 		next.ServeHTTP(seen, r)
 		method := r.Method
 		switch method {
@@ -62,30 +64,6 @@ func (m *metrics) count(routes *http.ServeMux, next http.Handler) http.Handler {
 		default:
 			method = "other"
 		}
-		m.requests.WithLabelValues(route, method, strconv.Itoa(seen.code)).Inc()
+		m.requests.WithLabelValues(route, method, strconv.Itoa(seen.Code)).Inc()
 	})
 }
-
-// statusWriter remembers the status, and whether anything was written.
-type statusWriter struct {
-	http.ResponseWriter
-	code  int
-	wrote bool
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (w *statusWriter) WriteHeader(code int) {
-	if !w.wrote {
-		w.code, w.wrote = code, true
-	}
-	w.ResponseWriter.WriteHeader(code)
-}
-
-// Write implements http.ResponseWriter.
-func (w *statusWriter) Write(b []byte) (int, error) {
-	w.wrote = true
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/scalehist/scalehist/internal/httpstatus"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
@@ -227,7 +228,7 @@ func (s *Server) recovering(next http.Handler) http.Handler {
 			}
 			s.metrics.panics.Inc()
 			klog.FromContext(r.Context()).Error(fmt.Errorf("panic: %v", v), "A request ended in a panic", "path", r.URL.Path, "requestId", requestID(r), "stack", string(debug.Stack()))
-			if seen, ok := w.(*statusWriter); ok && seen.wrote {
+			if seen, ok := w.(*httpstatus.Writer); ok && seen.Wrote {
 				panic(http.ErrAbortHandler) // half an answer is none
 			}
 			w.Header().Del("Content-Encoding")

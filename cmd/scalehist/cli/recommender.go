@@ -38,12 +38,11 @@ func newRecommenderCommand(s IO) *cobra.Command {
 
 // recommenderFlags are the flags of `scalehist recommender serve`.
 type recommenderFlags struct {
-	listen, cert, key, tokens, clientCA string
-	maxBody                             string
-	maxConcurrent, parallelism          int
-	timeout                             time.Duration
-	noAuth                              bool
-	prices                              priceFlags
+	access                     accessFlags
+	maxBody                    string
+	maxConcurrent, parallelism int
+	timeout                    time.Duration
+	prices                     priceFlags
 }
 
 func newRecommenderServeCommand(s IO) *cobra.Command {
@@ -73,22 +72,12 @@ Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8600", "address of the API; port 0 takes any that is free")
-	flags.StringVar(&f.cert, "tls-cert", "", "PEM certificate of the server; read again when it changes")
-	flags.StringVar(&f.key, "tls-key", "", "PEM key of the certificate")
-	flags.StringVar(&f.clientCA, "client-ca", "", "PEM certificates of the authority whose client certificates let somebody in")
-	flags.StringVar(&f.tokens, "token-file", "", "file with tokens that let somebody in, one a line; read again when it changes")
-	flags.BoolVar(&f.noAuth, "insecure-no-auth", false, "let everybody in who reaches --listen")
+	f.access.add(cmd, "127.0.0.1:8600", "the API")
 	flags.IntVar(&f.maxConcurrent, "max-concurrent", api.DefaultMaxConcurrent, "most recommendations at once")
 	flags.IntVar(&f.parallelism, "parallelism", 0, "simulations that a recommendation runs at once; 0: one per processor")
 	flags.StringVar(&f.maxBody, "max-body", "64Mi", "largest request, unpacked")
 	flags.DurationVar(&f.timeout, "timeout", api.DefaultTimeout, "longest time for a request")
 	f.prices.add(cmd)
-	for _, flag := range []string{"tls-cert", "tls-key", "token-file", "client-ca"} {
-		if err := cmd.MarkFlagFilename(flag); err != nil {
-			panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // only a flag that does not exist fails
-		}
-	}
 	return cmd
 }
 
@@ -96,46 +85,35 @@ Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.`,
 func (f *recommenderFlags) options(cmd *cobra.Command, address *net.TCPAddr) (api.Options, *web.TLSFiles, error) {
 	v := currentVersion()
 	o := api.Options{Recommender: recommender.New(), MaxConcurrent: f.maxConcurrent, Parallelism: f.parallelism, Timeout: f.timeout, Version: v.Scalehist, Commit: v.Commit,
-		ClientCertificates: f.clientCA != ""}
+		ClientCertificates: f.access.clientCA != ""}
 	limit, err := resource.ParseQuantity(f.maxBody)
 	if err != nil || limit.Value() <= 0 {
 		return o, nil, UsageErrorf(cmd, "--max-body %s: write a size such as 64Mi", f.maxBody)
 	}
 	o.MaxBody = limit.Value()
-	switch {
-	case f.maxConcurrent <= 0 || f.timeout <= 0 || f.parallelism < 0:
+	if f.maxConcurrent <= 0 || f.timeout <= 0 || f.parallelism < 0 {
 		return o, nil, UsageErrorf(cmd, "--max-concurrent and --timeout must be more than 0, --parallelism not negative")
-	case (f.cert == "") != (f.key == ""):
-		return o, nil, UsageErrorf(cmd, "--tls-cert and --tls-key: give both")
-	case f.clientCA != "" && f.cert == "":
-		return o, nil, UsageErrorf(cmd, "--client-ca: client certificates need TLS: give --tls-cert and --tls-key")
-	case f.noAuth && (f.tokens != "" || f.clientCA != ""):
-		return o, nil, UsageErrorf(cmd, "--insecure-no-auth contradicts --token-file and --client-ca")
-	case !address.IP.IsLoopback() && !f.noAuth && f.tokens == "" && f.clientCA == "":
-		return o, nil, UsageErrorf(cmd, "--listen %s is reached by others: give --token-file or --client-ca, or --insecure-no-auth to let everybody in", f.listen)
+	}
+	if err := f.access.check(cmd, "", address); err != nil {
+		return o, nil, err
 	}
 	if o.Prices, err = f.prices.table(cmd); err != nil {
 		return o, nil, err
 	}
-	if f.tokens != "" {
-		if o.Tokens, err = web.ReadTokens(f.tokens); err != nil {
-			return o, nil, fmt.Errorf("recommender serve: %w", err)
-		}
-	}
-	if f.cert == "" {
-		return o, nil, nil
-	}
-	files := &web.TLSFiles{Cert: f.cert, Key: f.key, ClientCA: f.clientCA}
-	if _, err := files.Config(); err != nil {
+	tokens, files, err := f.access.credentials()
+	if err != nil {
 		return o, nil, fmt.Errorf("recommender serve: %w", err)
+	}
+	if tokens != nil { // a nil pointer is not a nil interface
+		o.Tokens = tokens
 	}
 	return o, files, nil
 }
 
 func (f *recommenderFlags) run(cmd *cobra.Command, s IO) error {
-	address, err := net.ResolveTCPAddr("tcp", f.listen)
+	address, err := net.ResolveTCPAddr("tcp", f.access.listen)
 	if err != nil {
-		return UsageErrorf(cmd, "--listen %s: %w", f.listen, err)
+		return UsageErrorf(cmd, "--listen %s: %w", f.access.listen, err)
 	}
 	options, files, err := f.options(cmd, address)
 	if err != nil {

@@ -28,11 +28,11 @@ func init() { register(newServeCommand) }
 
 // serveFlags are the flags of `scalehist serve`.
 type serveFlags struct {
-	config, dir, reports, listen string
-	cert, key, tokens, clientCA  string
-	hosts                        []string
-	maxUpload                    string
-	noAuth, check                bool
+	config, dir, reports string
+	access               accessFlags
+	hosts                []string
+	maxUpload            string
+	check                bool
 }
 
 func newServeCommand(s IO) *cobra.Command {
@@ -77,19 +77,12 @@ Exit codes: 0 stopped by Ctrl-C or SIGTERM, or --check found nothing; 2 error.`,
 	flags.StringVar(&f.config, "config", "", "configuration file, or directory with clusters.yaml (required)")
 	flags.StringVar(&f.dir, "dir", "histories", "directory of the histories; it is made if it is not there")
 	flags.StringVar(&f.reports, "reports", "", "directory of replay reports to show (default: reports in --dir)")
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address of the web app; port 0 takes any that is free")
-	flags.StringVar(&f.cert, "tls-cert", "", "PEM certificate of the server; read again when it changes")
-	flags.StringVar(&f.key, "tls-key", "", "PEM key of the certificate")
-	flags.StringVar(&f.tokens, "token-file", "", "file with tokens that let somebody in, one a line; read again when it changes")
-	flags.StringVar(&f.clientCA, "client-ca", "", "PEM certificates of the authority whose client certificates let somebody in")
-	flags.BoolVar(&f.noAuth, "insecure-no-auth", false, "let everybody in who reaches --listen")
+	f.access.add(cmd, "127.0.0.1:8080", "the web app")
 	flags.StringSliceVar(&f.hosts, "allowed-host", nil, "name under which the app may be reached, beside localhost: that of a proxy on this machine")
 	flags.StringVar(&f.maxUpload, "max-upload", "4Gi", "largest history that may be uploaded")
 	flags.BoolVar(&f.check, "check", false, "check the configuration and exit")
-	for _, flag := range []string{"config", "tls-cert", "tls-key", "token-file", "client-ca"} {
-		if err := cmd.MarkFlagFilename(flag); err != nil {
-			panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // only a flag that does not exist fails
-		}
+	if err := cmd.MarkFlagFilename("config"); err != nil {
+		panic(fmt.Sprintf("completion of --config: %v", err)) // only a flag that does not exist fails
 	}
 	for _, flag := range []string{"dir", "reports"} {
 		if err := cmd.MarkFlagDirname(flag); err != nil {
@@ -106,9 +99,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s IO) (err error) {
 	if f.check {
 		return f.checkConfig(s)
 	}
-	address, err := net.ResolveTCPAddr("tcp", f.listen)
+	address, err := net.ResolveTCPAddr("tcp", f.access.listen)
 	if err != nil {
-		return UsageErrorf(cmd, "serve: --listen %s: %w", f.listen, err)
+		return UsageErrorf(cmd, "serve: --listen %s: %w", f.access.listen, err)
 	}
 	options, files, err := f.options(cmd, address)
 	if err != nil {
@@ -210,7 +203,7 @@ func clusterCount(n int) string {
 // options are the web app's, and the TLS files if there are any. Who listens to others must tell them apart.
 func (f *serveFlags) options(cmd *cobra.Command, address *net.TCPAddr) (web.Options, *web.TLSFiles, error) {
 	v := currentVersion()
-	o := web.Options{Reports: f.reports, Hosts: f.hosts, ClientCertificates: f.clientCA != "", Version: v.Scalehist, Commit: v.Commit,
+	o := web.Options{Reports: f.reports, Hosts: f.hosts, ClientCertificates: f.access.clientCA != "", Version: v.Scalehist, Commit: v.Commit,
 		ReportText: func(path string) (string, error) {
 			r, err := reports.Read(path)
 			if err != nil {
@@ -228,28 +221,14 @@ func (f *serveFlags) options(cmd *cobra.Command, address *net.TCPAddr) (web.Opti
 	o.MaxUpload = limit.Value()
 	local := address.IP.IsLoopback()
 	o.LocalHosts = local || len(f.hosts) > 0
-	switch {
-	case (f.cert == "") != (f.key == ""):
-		return o, nil, UsageErrorf(cmd, "serve: --tls-cert and --tls-key: give both")
-	case f.clientCA != "" && f.cert == "":
-		return o, nil, UsageErrorf(cmd, "serve: --client-ca: client certificates need TLS: give --tls-cert and --tls-key")
-	case f.noAuth && (f.tokens != "" || f.clientCA != ""):
-		return o, nil, UsageErrorf(cmd, "serve: --insecure-no-auth contradicts --token-file and --client-ca")
-	case !local && !f.noAuth && f.tokens == "" && f.clientCA == "":
-		return o, nil, UsageErrorf(cmd, "serve: --listen %s is reached by others: give --token-file or --client-ca, or --insecure-no-auth to let everybody in", f.listen)
+	if err := f.access.check(cmd, "serve: ", address); err != nil {
+		return o, nil, err
 	}
-	if f.tokens != "" {
-		if o.Tokens, err = web.ReadTokens(f.tokens); err != nil {
-			return o, nil, fmt.Errorf("serve: %w", err)
-		}
-	}
-	if f.cert == "" {
-		return o, nil, nil
-	}
-	files := &web.TLSFiles{Cert: f.cert, Key: f.key, ClientCA: f.clientCA}
-	if _, err := files.Config(); err != nil {
+	tokens, files, err := f.access.credentials()
+	if err != nil {
 		return o, nil, fmt.Errorf("serve: %w", err)
 	}
+	o.Tokens = tokens
 	return o, files, nil
 }
 

@@ -32,7 +32,8 @@ func (pl *Plane) Apply(ctx context.Context, changes []scalehist.Change) error {
 func (pl *Plane) apply(ctx context.Context, changes []scalehist.Change) error {
 	for i := 0; i < len(changes); {
 		n := pl.podRun(changes[i:])
-		if n < 2 {
+		// A status alone is written as a run, even one: that it is one is known by now.
+		if n == 0 || n == 1 && changes[i].Op != scalehist.OpUpdate {
 			if err := pl.applyOne(ctx, changes[i]); err != nil {
 				return err
 			}
