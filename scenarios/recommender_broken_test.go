@@ -84,7 +84,8 @@ func ignoresMax(r *recommender.Request) {
 	}
 }
 
-// tieByRandom: which of two equals wins differs from loop to loop, and from run to run.
+// tieByRandom: which of two equals wins differs from loop to loop, and from run to run. What a broken recommender takes
+// from the clock is numbered here, so that the spec is not broken as well.
 func tieByRandom(run uint64) func(*recommender.Request) {
 	random := rand.New(rand.NewPCG(run, run)) //nolint:gosec // the mistake to be caught; the seed makes the spec repeatable
 	return func(r *recommender.Request) {

@@ -28,15 +28,25 @@ func played(ctx SpecContext, from Source, opts ...harness.Option) *scalehist.Rep
 	return r
 }
 
-// judged holds a candidate against a baseline under the policy that 'scalehist gate init' gives a team to begin with.
-func judged(baseline, candidate *scalehist.ReplayReport) *gate.Verdict {
+// judged holds a candidate, and further runs of it, against a baseline under the policy that 'scalehist gate init' gives a
+// team to begin with.
+func judged(baseline, candidate *scalehist.ReplayReport, repeats ...*scalehist.ReplayReport) *gate.Verdict {
 	GinkgoHelper()
-	policy, err := gate.ParsePolicy([]byte(gate.Example()), "gate.yaml")
+	return judgedBy(gate.Example(), baseline, candidate, repeats...)
+}
+
+func judgedBy(text string, baseline, candidate *scalehist.ReplayReport, repeats ...*scalehist.ReplayReport) *gate.Verdict {
+	GinkgoHelper()
+	policy, err := gate.ParsePolicy([]byte(text), "gate.yaml")
 	Expect(err).NotTo(HaveOccurred())
 	side := func(r *scalehist.ReplayReport) []gate.Scenario {
 		return []gate.Scenario{{Name: r.Scenario, Path: r.Scenario + "/report.json", Report: r}}
 	}
-	v, err := gate.Judge(policy, side(baseline), side(candidate))
+	var again [][]gate.Scenario
+	for _, r := range repeats {
+		again = append(again, side(r))
+	}
+	v, err := gate.Judge(policy, side(baseline), side(candidate), again...)
 	Expect(err).NotTo(HaveOccurred())
 	v.Baseline, v.Candidate = "main", "branch"
 	return v
@@ -56,12 +66,21 @@ func memoryBound() workload.Script {
 // equalButSlow has two groups that only differ in how soon their nodes come, which no recommender can know: the first
 // in order wins every tie.
 func equalButSlow() workload.Script {
+	return twoOfAKind("equal-but-slow", 90*time.Second)
+}
+
+// equalTwins has two groups that differ in nothing but their names and zones.
+func equalTwins() workload.Script { return twoOfAKind("equal-twins", 20*time.Second) }
+
+// twoOfAKind has two groups of one machine, full at the start; the second's nodes take as long as is said. Every two
+// minutes a pod comes that fits on a new node of either, and only there.
+func twoOfAKind(name string, second time.Duration) workload.Script {
 	machine := workload.Machine{Type: "std-4", CPU: "4", Memory: "16Gi"}
 	s := workload.Script{
-		Name: "equal-but-slow", Duration: 15 * time.Minute,
+		Name: name, Duration: 15 * time.Minute,
 		Groups: []workload.Group{
 			{Name: "za", Machine: machine, Zone: "za", Min: 1, Max: 8, Nodes: 1, Delay: 20 * time.Second},
-			{Name: "zb", Machine: machine, Zone: "zb", Min: 1, Max: 8, Nodes: 1, Delay: 90 * time.Second},
+			{Name: "zb", Machine: machine, Zone: "zb", Min: 1, Max: 8, Nodes: 1, Delay: second},
 		},
 	}
 	for i := range 6 {
@@ -111,7 +130,7 @@ var _ = Describe("The gate stops a recommender that", func() {
 			"scale-ups.failed went from 0 to 1 (+1), limit +0", "unschedulable went from 6 to 12",
 			"size increase of std is too large: desired 5, max 3",
 		}}, SpecTimeout(time.Minute)),
-		Entry("it breaks ties by chance", broken{Scripted(equalButSlow()), tieByRandom(1), []string{
+		Entry("it breaks ties by chance, and is unlucky", broken{Scripted(equalButSlow()), tieByRandom(1), []string{
 			"pending.p95 went from 20s to 1m30s (+1m10s, +350 %), limit +10% or +5s",
 			"same score, price and resources as zb, first in order", "{za 1->2 (max: 8)}", "{zb 1->2 (max: 8)}",
 		}}, SpecTimeout(time.Minute)),
@@ -126,13 +145,45 @@ var _ = Describe("The gate stops a recommender that", func() {
 		Expect(v.Text(false)).To(And(ContainSubstring("cost went from 0.014444 EUR to 0.028889 EUR"), ContainSubstring("100 % above the least there is, 0.2"), ContainSubstring("{large 0->1 (max: 4)}"), ContainSubstring("{small 0->4 (max: 8)}")))
 	}, SpecTimeout(time.Minute))
 
-	It("breaks ties by chance, without any baseline: two runs of it differ, and one of them is worse", func(ctx SpecContext) {
-		from, prices := Scripted(equalButSlow()), harness.WithPrices(listPrices())
-		one, two := played(ctx, from, Misled(tieByRandom(1)), prices), played(ctx, from, Misled(tieByRandom(2)), prices)
-		there, back := judged(one, two), judged(two, one)
-		Expect(there.Scenarios[0].FirstDifference).To(HaveField("Kind", "action"))
-		Expect([]bool{there.Passed, back.Passed}).To(ContainElement(false))
-	}, SpecTimeout(time.Minute))
+	// The two groups are equal in all that any metric counts: whoever breaks the tie, how it may, waits and costs the same.
+	// So no limit of a metric can see it, in any run: that the candidate is not the same twice is what is wrong with it.
+	Describe("breaks ties by chance, where that costs nothing:", func() {
+		var good, again, one, two *scalehist.ReplayReport
+		BeforeEach(func(ctx SpecContext) {
+			from, prices := Scripted(equalTwins()), harness.WithPrices(listPrices())
+			good, again = played(ctx, from, Misled(nil), prices), played(ctx, from, Misled(nil), prices)
+			one, two = played(ctx, from, Misled(tieByRandom(1)), prices), played(ctx, from, Misled(tieByRandom(2)), prices)
+		}, NodeTimeout(time.Minute))
+
+		It("the limits of metrics hold", func() {
+			for _, run := range []*scalehist.ReplayReport{one, two} {
+				v := judged(good, run)
+				Expect(v.Passed).To(BeTrue(), v.Text(true))
+				Expect(v.Scenarios[0].FirstDifference).To(HaveField("Kind", "action"))
+			}
+		})
+
+		It("a repeat of the candidate fails", func() {
+			v := judged(good, one, two)
+			AddReportEntry("verdict", v.Text(false), ReportEntryVisibilityFailureOrVerbose)
+			Expect(v.Violations()).To(Equal(1), v.Text(true))
+			Expect(v.Text(false)).To(And(
+				ContainSubstring("equal-twins: is not deterministic: two runs of the candidate decide otherwise"),
+				ContainSubstring("first decision that differs between two runs of the candidate, at +"),
+				ContainSubstring("{za 1->2 (max: 8)}"), ContainSubstring("{zb 1->2 (max: 8)}"),
+			))
+			Expect(judged(good, good, again).Passed).To(BeTrue(), "the good one, twice")
+		})
+
+		It("a limit of the decisions fails, in each run", func() {
+			for _, run := range []*scalehist.ReplayReport{one, two} {
+				v := judgedBy("limits: {decisions.changed: +0, node-groups.changed: +0}", good, run)
+				AddReportEntry("verdict", v.Text(false), ReportEntryVisibilityFailureOrVerbose)
+				Expect(v.Passed).To(BeFalse())
+				Expect(v.Text(false)).To(And(MatchRegexp(`decisions.changed went from 0 to [1-9]`), ContainSubstring("first decision that differs, at +")))
+			}
+		})
+	})
 
 	It("takes a type without a price for free: the recommender itself refuses to weigh that", func(ctx SpecContext) {
 		_, err := replayWith(ctx, 0, Recording("two-machine-sizes"), harness.OnControlPlane(harness.Memory), harness.WithPrices(listPrices()), Misled(unpricedCosts("std-8", 0)))

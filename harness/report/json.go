@@ -46,7 +46,7 @@ func Read(path string) (*scalehist.ReplayReport, error) {
 		return nil, fmt.Errorf("%s is not a replay report: %w", path, err)
 	}
 	if r.Version != scalehist.ReportVersion {
-		return nil, fmt.Errorf("%s is a report of version %q, this scalehist reads %q", path, r.Version, scalehist.ReportVersion)
+		return nil, fmt.Errorf("%s is a report of version %q, this scalehist reads %q: replay again with this scalehist", path, r.Version, scalehist.ReportVersion)
 	}
 	return &r, nil
 }

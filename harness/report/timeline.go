@@ -66,29 +66,66 @@ var parts = []struct {
 	{"against the recording", []string{"recorded", "agreement", "truth", "events"}},
 }
 
+// part is a part of a report and what it hashes to.
+type part struct{ name, sha256 string }
+
+// partsOf hashes each part of the canonical report, given as JSON.
+func partsOf(canonical []byte) ([]part, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(canonical, &fields); err != nil {
+		return nil, err
+	}
+	var out []part
+	add := func(name string, take []string) {
+		h := sha256.New()
+		for _, f := range take {
+			fmt.Fprintf(h, "%s %s\n", f, fields[f])
+			delete(fields, f)
+		}
+		out = append(out, part{name, hex.EncodeToString(h.Sum(nil))})
+	}
+	for _, p := range parts {
+		add(p.name, p.fields)
+	}
+	add("other", keys(fields))
+	return out, nil
+}
+
+// ChangedParts names the parts in which two reports differ: "decisions", "pods".
+func ChangedParts(a, b *scalehist.ReplayReport) []string {
+	var lists [2][]part
+	for i, r := range []*scalehist.ReplayReport{a, b} {
+		canonical, err := Canonical(r)
+		if err == nil {
+			lists[i], err = partsOf(canonical)
+		}
+		if err != nil {
+			return []string{err.Error()} // plain data; cannot happen
+		}
+	}
+	var out []string
+	for i, p := range lists[0] {
+		if p != lists[1][i] {
+			out = append(out, p.name)
+		}
+	}
+	return out
+}
+
 // fingerprints are lines with the SHA-256 of each part of the canonical report, in short, and of the whole.
 func fingerprints(r *scalehist.ReplayReport) string {
 	canonical, err := Canonical(r)
 	if err != nil {
 		return err.Error() + "\n" // plain data; cannot happen
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(canonical, &fields); err != nil {
+	list, err := partsOf(canonical)
+	if err != nil {
 		return err.Error() + "\n" // it was just written
 	}
 	var b strings.Builder
-	line := func(name string, take []string) {
-		h := sha256.New()
-		for _, f := range take {
-			fmt.Fprintf(h, "%s %s\n", f, fields[f])
-			delete(fields, f)
-		}
-		fmt.Fprintf(&b, "part %s %.12s\n", name, hex.EncodeToString(h.Sum(nil)))
+	for _, p := range list {
+		fmt.Fprintf(&b, "part %s %.12s\n", p.name, p.sha256)
 	}
-	for _, p := range parts {
-		line(p.name, p.fields)
-	}
-	line("other", keys(fields))
 	sum := sha256.Sum256(canonical)
 	fmt.Fprintf(&b, "report sha256:%s\n", hex.EncodeToString(sum[:]))
 	return b.String()

@@ -18,6 +18,7 @@ type gateFlags struct {
 	format                      string
 	baseline, candidate, policy string
 	junit, summary              string
+	repeats                     []string
 	all, explain                bool
 }
 
@@ -31,7 +32,11 @@ against the limits of a policy: at most 2 percent dearer, at most 5 seconds long
 changed and, for every violation, by how much, in which scenario, and the first decision that differs, with both explanations.
 
 A scenario that is on one side only, or was replayed from another recording, is a violation unless the policy allows it. Unknown keys
-and metrics of a policy are refused. docs/gate.md has the policy; 'scalehist gate init' prints one to begin with.
+and metrics of a policy are refused.
+
+--repeat gives the reports of the candidate replayed once more: it fails unless they are the same byte by byte, which finds ties that are
+broken by chance even where they cost nothing. A limit of decisions.changed or node-groups.changed holds the candidate to the decisions
+of the baseline, for a change that should change none. docs/gate.md has the policy; 'scalehist gate init' prints one to begin with.
 
 The exit code is 0 when every limit holds, 1 on a violation, 2 on an error, such as a limit that could be judged nowhere.`,
 		Example: `  # A policy to begin with
@@ -42,6 +47,10 @@ The exit code is 0 when every limit holds, 1 on a violation, 2 on an error, such
   scalehist replay prod.db --report-dir gen/candidate/prod --autoscaler-flag=--expander=most-pods
   scalehist gate --baseline gen/baseline --candidate gen/candidate --policy gate.yaml
 
+  # Does it decide the same every time?
+  scalehist replay prod.db --report-dir gen/again/prod --autoscaler-flag=--expander=most-pods
+  scalehist gate --baseline gen/baseline --candidate gen/candidate --repeat gen/again --policy gate.yaml
+
   # In a GitHub workflow: annotations, a step summary and JUnit
   scalehist gate --baseline gen/baseline --candidate gen/candidate --policy gate.yaml -o github --junit gate.xml`,
 		Args: cobra.NoArgs,
@@ -51,12 +60,13 @@ The exit code is 0 when every limit holds, 1 on a violation, 2 on an error, such
 	flags := cmd.Flags()
 	flags.StringVar(&f.baseline, "baseline", "", "directory with the reports to compare with")
 	flags.StringVar(&f.candidate, "candidate", "", "directory with the reports to judge")
+	flags.StringArrayVar(&f.repeats, "repeat", nil, "directory with reports of the candidate replayed again: they must be the same byte by byte (repeatable)")
 	flags.StringVar(&f.policy, "policy", "", "file (YAML) with the limits")
 	flags.StringVar(&f.junit, "junit", "", "write the verdict to this file as JUnit")
 	flags.StringVar(&f.summary, "summary", "", "write the verdict to this file as Markdown")
 	flags.BoolVar(&f.all, "all", false, "list the limits that hold without any change too")
 	flags.BoolVar(&f.explain, "explain-metrics", false, "list all metrics with unit, definition, formula and source, and do nothing else")
-	for _, name := range []string{"baseline", "candidate"} {
+	for _, name := range []string{"baseline", "candidate", "repeat"} {
 		if err := cmd.MarkFlagDirname(name); err != nil {
 			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only an unknown flag fails
 		}
@@ -103,7 +113,15 @@ func runGate(cmd *cobra.Command, s IO, f *gateFlags) error {
 	if err != nil {
 		return fmt.Errorf("--candidate: %w", err)
 	}
-	v, judgeErr := gate.Judge(policy, baseline, candidate)
+	var repeats [][]gate.Scenario
+	for _, dir := range f.repeats {
+		again, err := gate.Load(dir)
+		if err != nil {
+			return fmt.Errorf("--repeat: %w", err)
+		}
+		repeats = append(repeats, again)
+	}
+	v, judgeErr := gate.Judge(policy, baseline, candidate, repeats...)
 	v.Baseline, v.Candidate = f.baseline, f.candidate
 	// What was found is shown even when something could not be judged.
 	if err := errors.Join(f.print(s, v), f.write(s, v)); err != nil {

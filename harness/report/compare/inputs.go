@@ -31,6 +31,11 @@ func Comparable(a, b *scalehist.ReplayReport) string {
 	return ""
 }
 
+// AskedAlike says whether the same was asked of two replays: flags, prices, delays, faults.
+func AskedAlike(a, b *scalehist.ReplayReport) bool {
+	return hash(a, askedFor) == hash(b, askedFor) && slices.Equal(a.Settings.Flags, b.Settings.Flags)
+}
+
 func inputNames(reports ...*scalehist.ReplayReport) []string {
 	var names []string
 	for _, r := range reports {

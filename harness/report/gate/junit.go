@@ -66,7 +66,14 @@ func (v *Verdict) JUnit() ([]byte, error) {
 			add(c)
 		}
 		for _, c := range j.Checks {
-			check(j.Scenario, c, j.first())
+			check(j.Scenario, c, j.apart())
+		}
+		if j.Repeat != nil {
+			c := junitCase{Class: j.Scenario, Name: "deterministic"}
+			if j.Repeat.failed() {
+				c.Failure = &junitFailure{clean(j.Repeat.Why), clean(j.Repeat.story())}
+			}
+			add(c)
 		}
 	}
 	for _, c := range v.Total {

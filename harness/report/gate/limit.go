@@ -101,6 +101,9 @@ func parseBound(text string, m metrics.Metric) (Bound, error) {
 	if v == 0 {
 		v = 0 // no minus zero
 	}
+	if m.Pair && (b.Kind == Relative || b.Both || v < 0 || sign == "-") {
+		return b, fmt.Errorf("%q: %s counts what is not as in the baseline, from 0: want %s", text, m.Name, examples(m))
+	}
 	if b.Kind == Change || b.Kind == Relative {
 		if m.Better == metrics.Neither && !b.Both {
 			return b, fmt.Errorf("%q: neither more nor less of %s is better: write ±%s", text, m.Name, rest)
@@ -152,6 +155,9 @@ func unitWord(m metrics.Metric) string {
 // examples are limits that suit a metric.
 func examples(m metrics.Metric) string {
 	sign := map[metrics.Better]string{metrics.Less: "+", metrics.More: "-", metrics.Neither: "±"}[m.Better]
+	if m.Pair {
+		return "+0 or <= 2"
+	}
 	switch m.Unit {
 	case metrics.Seconds:
 		return fmt.Sprintf("%s5s, %s10%% or <= 2m", sign, sign)

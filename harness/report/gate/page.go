@@ -95,6 +95,16 @@ func (v *Verdict) table(all bool, fail string) (t table.Writer, quiet, rows int)
 		for _, c := range j.Checks {
 			add(j.Scenario, c)
 		}
+		switch {
+		case j.Repeat.failed():
+			rows++
+			t.AppendRow(table.Row{j.Scenario, "deterministic", "", "", "", "same every time", fail + "VIOLATED"})
+		case j.Repeat != nil && all:
+			rows++
+			t.AppendRow(table.Row{j.Scenario, "deterministic", "", "", "", "same every time", string(Passed)})
+		case j.Repeat != nil:
+			quiet++
+		}
 	}
 	for _, c := range v.Total {
 		add("(total)", c)
@@ -147,11 +157,24 @@ func (j Judgment) what() string {
 			parts = append(parts, strings.Join(append([]string{c.Why}, c.Notes...), "; "))
 		}
 	}
+	if j.Repeat.failed() {
+		parts = append(parts, j.Repeat.Why)
+	}
 	return strings.Join(parts, "\n  ")
 }
 
-// first tells the first decision that differs, for a scenario that could be compared.
+// first tells what stands behind the violations of a scenario that could be compared: the first decision in which the
+// candidate parts from the baseline when a limit is violated, and the first in which it parts from itself.
 func (j Judgment) first() string {
+	parts := []string{j.Repeat.story()}
+	if !j.Repeat.failed() || slices.ContainsFunc(j.Checks, func(c Check) bool { return c.Result == Violated }) {
+		parts = []string{j.apart(), j.Repeat.story()}
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
+}
+
+// apart tells the first decision in which the candidate parts from the baseline.
+func (j Judgment) apart() string {
 	switch d := j.FirstDifference; {
 	case j.Problem != "":
 		return ""
@@ -242,6 +265,9 @@ func (v *Verdict) GitHub() string {
 			if c.Result == Violated {
 				line = cmp.Or(line, c.Line)
 			}
+		}
+		if j.Repeat.failed() {
+			line = cmp.Or(line, v.DeterministicLine)
 		}
 		v.annotate(&b, "error", line, "gate "+j.Scenario, strings.TrimSpace(what+"\n"+j.first()))
 	}

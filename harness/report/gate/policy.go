@@ -26,6 +26,10 @@ type Policy struct {
 	// Total holds for all scenarios together.
 	Total []MetricLimit
 	Allow Allow
+	// Deterministic: the candidate must give the same bytes every time, so at least one repeat must be given. Line is the
+	// policy's.
+	Deterministic     bool
+	DeterministicLine int
 }
 
 // MetricLimit is the limit of one metric, and the line of the policy it stands in.
@@ -87,7 +91,7 @@ func ParsePolicy(data []byte, file string) (*Policy, error) {
 		r.addf(0, "more than one document: give one")
 	}
 	p := r.policy
-	if len(r.problems) == 0 && len(p.Limits)+len(p.Total) == 0 && !slices.ContainsFunc(p.Overrides, func(o Override) bool { return len(o.Limits) > 0 }) {
+	if len(r.problems) == 0 && !p.Deterministic && len(p.Limits)+len(p.Total) == 0 && !slices.ContainsFunc(p.Overrides, func(o Override) bool { return len(o.Limits) > 0 }) {
 		r.addf(0, "there is no limit in it, so it would pass everything: see 'scalehist gate init'")
 	}
 	if len(r.problems) > 0 {
@@ -180,8 +184,13 @@ func (r *policyReader) top(n *yaml.Node) {
 					r.unknown(k, "allow: ", "gone", "new", "rerecorded")
 				}
 			})
+		case "deterministic":
+			if err := v.Decode(&r.policy.Deterministic); err != nil || v.Tag != "!!bool" {
+				r.addf(v.Line, "deterministic: want true or false")
+			}
+			r.policy.DeterministicLine = k.Line
 		default:
-			r.unknown(k, "", "allow", "limits", "scenarios", "total")
+			r.unknown(k, "", "allow", "deterministic", "limits", "scenarios", "total")
 		}
 	})
 }
@@ -207,7 +216,7 @@ func (r *policyReader) override(n *yaml.Node, where string) Override {
 func (r *policyReader) limits(n *yaml.Node, where string) []MetricLimit {
 	var out []MetricLimit
 	r.each(n, where, func(k, v *yaml.Node) {
-		m, err := metrics.Find(k.Value)
+		m, err := metrics.FindLimited(k.Value)
 		if err != nil {
 			r.addf(k.Line, "%s: %v", where, err)
 			return
@@ -248,6 +257,9 @@ func (r *policyReader) globs(n *yaml.Node, where string) []string {
 	return out
 }
 
+// limited are the metrics that can be limited, in the order of tables.
+func limited() []metrics.Metric { return append(metrics.All(), metrics.Pairs()...) }
+
 func matches(globs []string, scenario string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool {
 		ok, err := path.Match(g, scenario)
@@ -269,8 +281,8 @@ func (p *Policy) For(scenario string) []MetricLimit {
 		}
 	}
 	var out []MetricLimit
-	for _, name := range metrics.Names() {
-		if l, ok := byName[name]; ok && !l.Limit.Off {
+	for _, m := range limited() {
+		if l, ok := byName[m.Name]; ok && !l.Limit.Off {
 			out = append(out, l)
 		}
 	}

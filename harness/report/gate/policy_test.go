@@ -15,7 +15,7 @@ import (
 
 func metric(t testing.TB, name string) metrics.Metric {
 	t.Helper()
-	m, err := metrics.Find(name)
+	m, err := metrics.FindLimited(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +29,8 @@ func TestLimitHolds(t *testing.T) {
 		want          bool
 	}{
 		{"cost", "+2%", 100, 102, true}, {"cost", "+2%", 100, 102.1, false}, {"cost", "+2%", 100, 50, true},
+		{"decisions.changed", "+0", 0, 0, true}, {"decisions.changed", "+0", 0, 1, false}, {"decisions.changed", "<= 2", 0, 2, true},
+		{"cost", "±10%", 0, 0.1, false}, {"cost", "-5%", 0, 0, true}, {"pending.p95", "+10% or +5s", 0, 5, true},
 		{"cost", "+2%", 0, 0, true}, {"cost", "+2%", 0, 0.1, false}, {"cost", "-5%", 100, 95, true}, {"cost", "-5%", 100, 96, false},
 		{"cost", "+0.5", 1, 1.5, true}, {"cost", "+0.5", 1, 1.51, false},
 		{"pending.p95", "+5s", 40, 45, true}, {"pending.p95", "+5s", 40, 46, false}, {"pending.p95", "+1m30s", 0, 90, true},
@@ -59,6 +61,12 @@ func TestParseLimitRefuses(t *testing.T) {
 		{"cost", "<= 2%", "a share of what?"},
 		{"cost", "+2 EUR", "cost is in the price table's currency"},
 		{"cost", "+1e999", "want +2"},
+		{"cost", "+NaN", `"+NaN" is no limit: want +2`},
+		{"cost", ".nan", `".nan" is no limit: want +2`},
+		{"cost", "+Inf%", `"+Inf%" is no limit`},
+		{"decisions.changed", "+5%", `"+5%": decisions.changed counts what is not as in the baseline, from 0: want +0 or <= 2`},
+		{"decisions.changed", "±1", "counts what is not as in the baseline"},
+		{"node-groups.changed", "-1", "counts what is not as in the baseline"},
 		{"pending.p95", "+5", "pending.p95 is a time: want +5s, +10% or <= 2m"},
 		{"pending.p95", "+5 parsecs", "is a time"},
 		{"pending.p95", "+5s or", "is a time"},
@@ -78,7 +86,10 @@ func TestParsePolicyRefuses(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                                    {"policy p.yaml: there is no limit in it, so it would pass everything: see 'scalehist gate init'"},
 		"limits: {}":                          {"there is no limit"},
-		"limit:\n  cost: +2%":                 {`line 1: unknown key "limit": want one of allow, limits, scenarios, total; did you mean "limits"?`},
+		"limit:\n  cost: +2%":                 {`line 1: unknown key "limit": want one of allow, deterministic, limits, scenarios, total; did you mean "limits"?`},
+		"deterministic: maybe":                {"line 1: deterministic: want true or false"},
+		"limits: {cost: .nan}":                {`line 1: limits: cost: ".nan" is no limit`},
+		"limits:\n  decisions.changd: +0":     {`line 2: limits: unknown metric "decisions.changd"; did you mean "decisions.changed"?`},
 		"limits:\n  costs: +2%":               {`line 2: limits: unknown metric "costs"; did you mean "cost"?`},
 		"limits:\n  pending.p59: +2s":         {"line 2: limits: unknown metric", `"pending.p95"`},
 		"limits:\n  optimal.distance: +1":     {"line 2: limits: metric \"optimal.distance\" is not there"},

@@ -23,7 +23,7 @@ const limitPattern = `^(off|(\+-|±|\+|-|<=|>=)\s*[0-9][^ ]*( or (\+-|±|\+|-|<=
 func Schema() ([]byte, error) {
 	limits := func(only func(metrics.Metric) bool, description string) map[string]any {
 		properties := map[string]any{}
-		for _, m := range metrics.All() {
+		for _, m := range limited() {
 			if only(m) {
 				properties[m.Name] = map[string]any{
 					"description": m.Definition + " In " + unitWord(m) + ", " + string(m.Better) + " is better. Such as " + examples(m) + ", or off.",
@@ -54,6 +54,7 @@ func Schema() ([]byte, error) {
 					"properties": map[string]any{"match": globs("Patterns of scenario names, such as zonal-*."), "limits": limits(all, "The limits of these scenarios.")},
 				},
 			},
+			"deterministic": map[string]any{"type": "boolean", "description": "The candidate must give the same report every time: 'scalehist gate' then wants --repeat."},
 			"allow": map[string]any{
 				"type": []string{"object", "null"}, "additionalProperties": false, "description": "Scenarios that may be without a counterpart.",
 				"properties": map[string]any{

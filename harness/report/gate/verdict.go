@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/compare"
 	"github.com/scalehist/scalehist/harness/report/metrics"
 )
@@ -34,6 +35,8 @@ type Verdict struct {
 	Total []Check `json:"total,omitempty"`
 	// Notes are what else a reader should know.
 	Notes []string `json:"notes,omitempty"`
+	// DeterministicLine is where the policy asks for determinism, 0 when it does not.
+	DeterministicLine int `json:"deterministicLine,omitempty"`
 }
 
 // Judgment is one scenario.
@@ -45,6 +48,8 @@ type Judgment struct {
 	Checks  []Check `json:"checks"`
 	// FirstDifference is the first decision in which the candidate parts from the baseline; nil when all are the same.
 	FirstDifference *compare.Difference `json:"firstDifference,omitempty"`
+	// Repeat is nil when the candidate was replayed once.
+	Repeat *Repeat `json:"repeat,omitempty"`
 }
 
 // Check is one limit held against one change.
@@ -69,7 +74,7 @@ type Check struct {
 
 // violated says whether a scenario fails.
 func (j Judgment) violated() bool {
-	return j.Problem != "" && !j.Allowed || slices.ContainsFunc(j.Checks, func(c Check) bool { return c.Result == Violated })
+	return j.Problem != "" && !j.Allowed || j.Repeat.failed() || slices.ContainsFunc(j.Checks, func(c Check) bool { return c.Result == Violated })
 }
 
 // Violations counts what fails.
@@ -77,6 +82,9 @@ func (v *Verdict) Violations() int {
 	n := 0
 	for _, j := range v.Scenarios {
 		if j.Problem != "" && !j.Allowed {
+			n++
+		}
+		if j.Repeat.failed() {
 			n++
 		}
 		for _, c := range j.Checks {
@@ -93,9 +101,10 @@ func (v *Verdict) Violations() int {
 	return n
 }
 
-// Judge holds the candidate's reports against the baseline's under a policy. A limit that could be judged nowhere is an
-// error: it would seem to hold. So is a policy that excuses every scenario.
-func Judge(policy *Policy, baseline, candidate []Scenario) (*Verdict, error) {
+// Judge holds the candidate's reports against the baseline's under a policy, and against those of further runs of the
+// candidate, if there are any. A limit that could be judged nowhere is an error: it would seem to hold. So is a policy that
+// excuses every scenario, or one that asks for a deterministic candidate where there was one run of it.
+func Judge(policy *Policy, baseline, candidate []Scenario, repeats ...[]Scenario) (*Verdict, error) {
 	v := &Verdict{Policy: policy.Path, Scenarios: []Judgment{}}
 	var pairs []pair
 	for _, name := range names(baseline, candidate) {
@@ -111,7 +120,7 @@ func Judge(policy *Policy, baseline, candidate []Scenario) (*Verdict, error) {
 				j.Problem, j.Allowed = "cannot be compared: "+why, matches(policy.Allow.Rerecorded, name)
 				break
 			}
-			p := pair{name, metrics.Of(b.Report), metrics.Of(c.Report)}
+			p := pair{name, append(metrics.Of(b.Report), compare.Unchanged()...), append(metrics.Of(c.Report), compare.Changed(b.Report, c.Report)...)}
 			pairs = append(pairs, p)
 			j = judgePair(policy, p, b.Report, c.Report)
 		}
@@ -121,6 +130,9 @@ func Judge(policy *Policy, baseline, candidate []Scenario) (*Verdict, error) {
 		if !l.Limit.Off {
 			v.Total = append(v.Total, judgeTotal(l, pairs))
 		}
+	}
+	if err := judgeRepeats(policy, v, candidate, repeats); err != nil {
+		return v, err
 	}
 	v.Notes = unmatched(policy, v)
 	v.Passed = v.Violations() == 0
@@ -163,6 +175,9 @@ func judgePair(policy *Policy, p pair, base, candidate *scalehist.ReplayReport) 
 			if note := compare.CostNote("the baseline", "the candidate", p.base, p.candidate); note != "" {
 				check.Notes = []string{note}
 			}
+		}
+		if groups := compare.GroupsChanged(base, candidate); l.Metric.Name == "node-groups.changed" && len(groups) > 0 {
+			check.Notes = append(check.Notes, report.Some(groups, 10))
 		}
 		j.Checks = append(j.Checks, check)
 	}

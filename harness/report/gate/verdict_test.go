@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -92,7 +93,12 @@ func TestViolations(t *testing.T) {
 		"no cost in total":       {"total: {cost: +2%}", func(r *scalehist.ReplayReport) { r.Cost = nil }, []string{"(total): in scenario two-machine-sizes the baseline tells it"}},
 		"a total":                {"total: {pending.pod-seconds: +1%}", func(r *scalehist.ReplayReport) { r.Pending.PodSeconds *= 2 }, []string{"(total): pending.pod-seconds went from 18m15s to 23m15s (+5m0s, +27.4 %), limit +1%; most of it in scenario two-machine-sizes", "in two-machine-sizes, every decision is the same"}},
 		"another recording":      {"limits: {cost: +2%}", func(r *scalehist.ReplayReport) { r.Inputs[0].SHA256 = "f00" }, []string{"two-machine-sizes: cannot be compared: they replay different recordings (history is"}},
-		"another decision":       {"limits: {churn.steps: +0}", func(r *scalehist.ReplayReport) { r.Decisions = nil; r.NodeGroups[0].Sizes[1].Size++ }, []string{"churn.steps went from 5 to 6", "first decision that differs, at +20s:", "candidate: no decision that mattered by then"}},
+		"no decision changes":    {"limits: {decisions.changed: +0}", func(r *scalehist.ReplayReport) { r.Decisions[0].At = r.Decisions[0].At.Add(1) }, []string{"decisions.changed went from 0 to 1 (+1), limit +0", "first decision that differs, at +20s:"}},
+		"no group changes": {"limits: {node-groups.changed: +0}", func(r *scalehist.ReplayReport) { r.NodeGroups[0].ScaledUp++; r.NodeGroups[0].Final++ },
+			[]string{"node-groups.changed went from 0 to 1 (+1), limit +0; large +4 -0 instead of +3 -0"}},
+		"a total of decisions": {"total: {decisions.changed: <= 1}", func(r *scalehist.ReplayReport) { r.Decisions = nil }, []string{"(total): decisions.changed went from 0 to 2 (+2), limit <= 1; most of it in scenario two-machine-sizes"}},
+		"a share of nothing":   {"limits: {scale-ups.failed: +50%}", func(r *scalehist.ReplayReport) { r.Decisions[0].Failed = make([]scalehist.FailedScaleUp, 1) }, []string{"scale-ups.failed went from 0 to 1 (+1), limit +50%"}},
+		"another decision":     {"limits: {churn.steps: +0}", func(r *scalehist.ReplayReport) { r.Decisions = nil; r.NodeGroups[0].Sizes[1].Size++ }, []string{"churn.steps went from 5 to 6", "first decision that differs, at +20s:", "candidate: no decision that mattered by then"}},
 		"cheaper for the pods left": {"limits: {cost: +2%, unschedulable: +0}", func(r *scalehist.ReplayReport) {
 			r.Cost.Total /= 2
 			r.UnschedulableAtEnd = make([]scalehist.UnschedulablePod, 2)
@@ -159,6 +165,69 @@ func TestNeverJudged(t *testing.T) {
 	}
 }
 
+// TestRepeats: a candidate must give the same bytes every time, whatever the limits.
+func TestRepeats(t *testing.T) {
+	const name = "two-machine-sizes"
+	p := policy(t, "deterministic: true\nlimits: {unschedulable: +0}")
+	base := load(t, "testdata/baseline")
+	if _, err := Judge(p, base, base); err == nil || !strings.Contains(err.Error(), "policy gate.yaml: line 1: deterministic: there is only one run of the candidate") {
+		t.Errorf("no repeat: %v", err)
+	}
+	copied := load(t, "testdata/baseline")
+	for _, list := range [][]Scenario{base, copied} {
+		for _, s := range list {
+			s.Report.Run = &scalehist.RunInfo{Machine: "one", StartedAt: time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC)}
+		}
+	}
+	if v, err := Judge(p, base, base, copied); err != nil || v.Passed || !strings.Contains(v.Text(false), "the repeat is a copy of the candidate's report") {
+		t.Errorf("a copy: %v, passed %v:\n%s", err, v.Passed, v.Text(true))
+	}
+	for _, s := range copied {
+		s.Report.Run.StartedAt = s.Report.Run.StartedAt.Add(time.Minute)
+	}
+	if v, err := Judge(p, base, base, copied, copied); err != nil || !v.Passed || !strings.Contains(v.Text(true), "same every time") {
+		t.Errorf("another run: %v, passed %v:\n%s", err, v.Passed, v.Text(true))
+	}
+	for what, tc := range map[string]struct {
+		change func(*scalehist.ReplayReport)
+		want   []string
+	}{
+		"the same":      {func(*scalehist.ReplayReport) {}, nil},
+		"decides":       {func(r *scalehist.ReplayReport) { r.Decisions[0].ScaleUps[0].To++ }, []string{"two-machine-sizes: is not deterministic: two runs of the candidate decide otherwise", "first decision that differs between two runs of the candidate, at +20s:", "another:"}},
+		"explains":      {func(r *scalehist.ReplayReport) { r.Decisions[0].Options[0].Reason = "the dice" }, []string{"do the same, and explain it otherwise", "the dice"}},
+		"places":        {func(r *scalehist.ReplayReport) { r.Batches[0].Scheduled++ }, []string{"decide alike, and their reports differ (pods)"}},
+		"flags":         {func(r *scalehist.ReplayReport) { r.Settings.Flags = append(r.Settings.Flags, "--x=1") }, []string{"the repeat was asked for something else"}},
+		"a recording":   {func(r *scalehist.ReplayReport) { r.Inputs[0].SHA256 = "f00" }, []string{"the repeat is of something else: they replay different recordings"}},
+		"another thing": {func(r *scalehist.ReplayReport) { r.Scenario = "other" }, []string{"two-machine-sizes: was not replayed again"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			again := load(t, "testdata/baseline")
+			for i := range again {
+				again[i].Report.Run = nil
+			}
+			s := find(again, name)
+			tc.change(s.Report)
+			s.Name = s.Report.Scenario
+			v, err := Judge(p, base, base, again)
+			if err != nil || v.Passed != (tc.want == nil) {
+				t.Fatalf("passed %v, %v:\n%s", v.Passed, err, v.Text(true))
+			}
+			junit, err := v.JUnit()
+			for _, want := range tc.want {
+				if text := v.Text(false); err != nil || !strings.Contains(text, want) {
+					t.Errorf("%v, lacks %q:\n%s", err, want, text)
+				}
+			}
+			if v.Violations() > 1 || strings.Count(string(junit), `name="deterministic"`) != len(base) || strings.Contains(string(junit), "<failure") != (tc.want != nil) {
+				t.Errorf("%d violations\n%s", v.Violations(), junit)
+			}
+			if tc.want != nil && !strings.Contains(v.GitHub(), "::error file=gate.yaml,line=1,title=gate two-machine-sizes::") {
+				t.Errorf("no annotation at the line of the policy:\n%s", v.GitHub())
+			}
+		})
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "x")
@@ -175,7 +244,12 @@ func TestLoadRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(damaged, "report.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	older := t.TempDir()
+	if err := os.WriteFile(filepath.Join(older, "report.json"), []byte(`{"version":"scalehist.io/report/v0"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]string{
+		older:                    `is a report of version "scalehist.io/report/v0", this scalehist reads "scalehist.io/report/v1": replay again with this scalehist`,
 		filepath.Join(dir, "no"): "does not exist: write reports there with 'scalehist replay FILE.db --report-dir'",
 		file:                     "is no directory",
 		dir:                      "has no report.json in it",

@@ -53,25 +53,43 @@ type Metric struct {
 	Definition string `json:"definition"`
 	Formula    string `json:"formula"`
 	Source     string `json:"source"`
+	// Pair: it is of two reports; of one alone there is no value.
+	Pair bool `json:"pair,omitempty"`
 
 	of func(*measured) (float64, string)
 }
 
-// All are the metrics in the order tables show them.
+// All are the metrics of a report, in the order tables show them.
 func All() []Metric { return slices.Clone(catalogue) }
 
-// Names are the names of all metrics, in the same order.
-func Names() []string {
-	out := make([]string, 0, len(catalogue))
-	for _, m := range catalogue {
+// Names are the names of all metrics of a report, in the same order.
+func Names() []string { return namesOf(catalogue) }
+
+func namesOf(list []Metric) []string {
+	out := make([]string, 0, len(list))
+	for _, m := range list {
 		out = append(out, m.Name)
 	}
 	return out
 }
 
-// Find is the metric of a name; an unknown one is an error that names what may have been meant.
+// Find is the metric of a report of a name; an unknown one is an error that names what may have been meant.
 func Find(name string) (Metric, error) {
-	for _, m := range catalogue {
+	for _, m := range changed {
+		if m.Name == name {
+			return Metric{}, fmt.Errorf("metric %q is of two reports: 'scalehist compare' and 'scalehist gate' have both", name)
+		}
+	}
+	return find(name, catalogue)
+}
+
+// FindLimited is Find among the metrics that a candidate can be held to: those of a report, and those of two.
+func FindLimited(name string) (Metric, error) {
+	return find(name, append(All(), changed...))
+}
+
+func find(name string, among []Metric) (Metric, error) {
+	for _, m := range among {
 		if m.Name == name {
 			return m, nil
 		}
@@ -79,10 +97,10 @@ func Find(name string) (Metric, error) {
 	if why, known := leftOut[name]; known {
 		return Metric{}, fmt.Errorf("metric %q is not there: %s", name, why)
 	}
-	if hint := near.Suggest(name, Names()); hint != "" {
+	if hint := near.Suggest(name, namesOf(among)); hint != "" {
 		return Metric{}, fmt.Errorf("unknown metric %q%s", name, hint)
 	}
-	return Metric{}, fmt.Errorf("unknown metric %q: want one of %s", name, strings.Join(Names(), ", "))
+	return Metric{}, fmt.Errorf("unknown metric %q: want one of %s", name, strings.Join(namesOf(among), ", "))
 }
 
 // leftOut are metrics of the literature that a report cannot tell, and why; they are explained, and refused in policies.
@@ -106,7 +124,10 @@ var leftOut = map[string]string{
 func Explain() string {
 	var b strings.Builder
 	b.WriteString("T is the length of the replay. Values that a report does not tell are missing, with the reason; none is guessed.\n")
-	for _, m := range catalogue {
+	for i, m := range append(All(), changed...) {
+		if i == len(catalogue) {
+			b.WriteString("\nOf two reports, for policies of a gate; between equals they are 0:\n")
+		}
 		unit := m.Unit
 		if unit == Currency {
 			unit = "the price table's currency"

@@ -69,7 +69,7 @@ func Text(v float64, unit string) string {
 		return seconds(v)
 	case Percent:
 		return trim(v, 2) + " %"
-	case "nodes", "pods", "steps", "groups", "requests", "events", "", "swings":
+	case "nodes", "pods", "steps", "groups", "requests", "events", "", "swings", "decisions":
 		return trim(v, 3)
 	case "node-hours", "pod-hours", "core-hours", "GiB-hours", "1/h":
 		return trim(v, 4)
