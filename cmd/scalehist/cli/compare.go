@@ -14,12 +14,13 @@ import (
 
 func init() { register(newCompareCommand) }
 
-// The formats of compare and gate.
+// The formats of compare, gate and sweep.
 const (
 	pageText     = "text"
 	pageMarkdown = "markdown"
 	pageJSON     = "json"
 	pageGitHub   = "github"
+	pageCSV      = "csv"
 )
 
 type compareFlags struct {
@@ -34,13 +35,13 @@ type compareFlags struct {
 func newCompareCommand(s IO) *cobra.Command {
 	f := &compareFlags{}
 	cmd := &cobra.Command{
-		Use:   "compare BASELINE REPORT... | compare FILE.db --engine E --set FLAG=VALUE,VALUE",
+		Use:   "compare BASELINE REPORT... | compare FILE.db|--scenario NAME --engine E --set FLAG=VALUE,VALUE",
 		Short: "Put replay reports side by side: node groups, metrics, costs, the first decision that differs",
 		Long: `compare reads saved reports (report.json, or directories of replay --report-dir) of one recording. The first is the
 baseline. It shows each node group and zone, every metric with its change, nodes and waiting pods over time, what was asked for
 differently, and for each report the first decision that differs from the baseline's, with both explanations.
 
-Given a history (FILE.db) instead, it replays it now, once for each --engine with each combination of --set, and compares those: the
+Given a history (FILE.db, or --scenario) instead, it replays it now, once for each --engine with each combination of --set, and compares those: the
 first is the baseline. docs/sweep.md says how combinations are made; 'scalehist sweep' is for many of them.
 
 Reports of different recordings, windows or playbacks are refused, unless --force says so. --explain-metrics tells how each metric is
@@ -55,7 +56,7 @@ defined. The exit code is 0 whatever the comparison shows, with --exit-code 1 wh
 
   # Replay now, and compare
   scalehist compare prod.db --set expander=least-waste,most-pods --prices prices.yaml
-  scalehist compare prod.db --engine virtualca --engine recommender --engine recommender:optimal
+  scalehist compare --scenario full-day --engine virtualca --engine recommender --engine recommender:optimal
 
   # What does a metric mean?
   scalehist compare --explain-metrics`,
@@ -119,12 +120,12 @@ func runCompare(cmd *cobra.Command, s IO, f *compareFlags, args []string) error 
 
 // sides are the reports that are given, or those of replays that are run now.
 func (f *compareFlags) sides(cmd *cobra.Command, s IO, args []string) ([]compare.Side, error) {
-	if slices.ContainsFunc(args, isHistory) {
+	if slices.ContainsFunc(args, isHistory) || f.grid.from.name != "" {
 		return f.replayed(cmd, s, args)
 	}
 	for _, name := range gridFlagNames {
 		if cmd.Flags().Changed(name) {
-			return nil, UsageErrorf(cmd, "--%s says how to replay, and there is nothing to replay: give a history (FILE.db)", name)
+			return nil, UsageErrorf(cmd, "--%s says how to replay, and there is nothing to replay: give a history (FILE.db, or --scenario)", name)
 		}
 	}
 	if len(args) < 2 {
@@ -150,6 +151,10 @@ func (f *compareFlags) replayed(cmd *cobra.Command, s IO, args []string) ([]comp
 	if len(args) > 1 {
 		return nil, UsageErrorf(cmd, "%s: give one history to replay, or reports; not both", cmd.CommandPath())
 	}
+	path, err := f.grid.from.history(cmd, args)
+	if err != nil {
+		return nil, err
+	}
 	points, err := f.grid.points(cmd)
 	if err != nil {
 		return nil, err
@@ -170,7 +175,7 @@ func (f *compareFlags) replayed(cmd *cobra.Command, s IO, args []string) ([]comp
 	if labels, err = f.labelled(cmd, labels, "replays"); err != nil {
 		return nil, err
 	}
-	list, err := f.grid.replayAll(cmd, s, args[0], points)
+	list, err := f.grid.replayAll(cmd, s, path, points)
 	if err != nil {
 		return nil, err
 	}

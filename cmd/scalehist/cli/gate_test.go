@@ -62,7 +62,7 @@ func TestGate(t *testing.T) {
 	}{
 		{"--baseline is missing", nil},
 		{"--policy is missing", []string{"--baseline", baseline, "--candidate", candidate}},
-		{`bad.yaml: line 2: limits: unknown metric "pending.p59"; did you mean "pending.p50" or "pending.p95"`, []string{"--baseline", baseline, "--candidate", candidate, "--policy", bad}},
+		{`bad.yaml: line 2: limits: unknown metric "pending.p59"; did you mean "pending.p50" or "pending.p99"`, []string{"--baseline", baseline, "--candidate", candidate, "--policy", bad}},
 		{"line 2: events.differing could be judged in no scenario", []string{"--baseline", baseline, "--candidate", candidate, "--policy", never}},
 		{"--candidate: no/dir does not exist", []string{"--baseline", baseline, "--candidate", "no/dir", "--policy", policy}},
 		{"policy: open no.yaml", []string{"--baseline", baseline, "--candidate", candidate, "--policy", "no.yaml"}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ type sweepFlags struct {
 func newSweepCommand(s IO) *cobra.Command {
 	f := &sweepFlags{}
 	cmd := &cobra.Command{
-		Use:   "sweep FILE.db --set FLAG=VALUE,VALUE...",
+		Use:   "sweep FILE.db|--scenario NAME --set FLAG=VALUE,VALUE...",
 		Short: "Replay a history with every combination of autoscaler settings, and show which are worth having",
 		Long: `sweep replays a history once for each combination of the values given, on each engine, several at a time, and prints one
 table: a row a replay, a column a metric. Rows with * are the front: no other row is as good in both metrics of the plot and better in
@@ -39,20 +40,24 @@ When it is stopped (Ctrl-C) it prints what is done. A replay that fails is a row
 		Example: `  # Which expander, and how soon to scale down?
   scalehist sweep prod.db --set expander=least-waste,most-pods --set scale-down-unneeded-time=5m,10m,20m --prices prices.yaml --plot sweep.svg
 
+  # A scenario of fixtures/, as a program reads it
+  scalehist sweep --scenario full-day --set expander=least-waste,most-pods --set scale-down-unneeded-time=5m,10m,20m -o csv
+
   # The recommender's policies against the cluster autoscaler
   scalehist sweep prod.db --engine virtualca --engine recommender --set scoring=least-cost,least-waste --prices prices.yaml
 
   # Peak size against the wait of a pod, for a pull request
   scalehist sweep prod.db --set expander=least-waste,most-pods --x nodes.peak --y pending.p95 -o markdown`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if f.explain {
+			if f.explain || f.grid.from.name != "" {
 				return nil
 			}
 			return exactArgs("FILE.db")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runSweep(cmd, s, f, args) },
 	}
-	addPageFlag(cmd, &f.format, pageText, pageMarkdown, pageJSON)
+	cmd.ValidArgsFunction = completeHistory
+	addPageFlag(cmd, &f.format, pageText, pageMarkdown, pageJSON, pageCSV)
 	f.grid.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.plot, "plot", "", "write the plot to this file (.svg)")
@@ -76,8 +81,12 @@ func runSweep(cmd *cobra.Command, s IO, f *sweepFlags, args []string) error {
 		_, err := fmt.Fprint(s.Out, metrics.Explain())
 		return err
 	}
-	if f.format != pageText && f.format != pageMarkdown && f.format != pageJSON {
-		return UsageErrorf(cmd, "--output %q: must be text, markdown or json", f.format)
+	if !slices.Contains([]string{pageText, pageMarkdown, pageJSON, pageCSV}, f.format) {
+		return UsageErrorf(cmd, "--output %q: must be text, markdown, json or csv", f.format)
+	}
+	path, err := f.grid.from.history(cmd, args)
+	if err != nil {
+		return err
 	}
 	if f.plot != "" && !strings.EqualFold(filepath.Ext(f.plot), ".svg") {
 		return UsageErrorf(cmd, "--plot %s: the plot is SVG, give the file that ending", f.plot)
@@ -98,7 +107,7 @@ func runSweep(cmd *cobra.Command, s IO, f *sweepFlags, args []string) error {
 		outcomes[i].Point = p
 	}
 	measured := 0
-	runErr := f.grid.run(cmd, s, args[0], points, func(i int, r *scalehist.ReplayReport, err error) {
+	runErr := f.grid.run(cmd, s, path, points, func(i int, r *scalehist.ReplayReport, err error) {
 		if err != nil {
 			outcomes[i].Err = err
 			return
@@ -126,6 +135,8 @@ func (f *sweepFlags) print(s IO, r *sweep.Sweep) (err error) {
 		return s.PrintJSON(r)
 	case pageMarkdown:
 		_, err = fmt.Fprint(s.Out, r.Markdown())
+	case pageCSV:
+		return r.CSV(s.Out)
 	default:
 		_, err = fmt.Fprint(s.Out, r.Text())
 	}

@@ -31,16 +31,18 @@ type gridFlags struct {
 	engines []string
 	sets    []string
 	jobs    int
+	from    scenarioFlags
 	replay  replayFlags
 }
 
 // gridFlagNames are the flags add adds: what goes with a recording and not with reports.
 var gridFlagNames = []string{
-	"engine", "set", "jobs", "autoscaler-flag", "from", "to", "for", "batch-interval", "prices", "region", "price-model", "price-model-of",
+	"scenario", "fixtures", "engine", "set", "jobs", "autoscaler-flag", "from", "to", "for", "batch-interval", "prices", "region", "price-model", "price-model-of",
 	"fault", "faults", "provision-delay", "provision-delay-of", "node-group", "seed", "control-plane",
 }
 
 func (f *gridFlags) add(cmd *cobra.Command) {
+	f.from.add(cmd)
 	r := &f.replay
 	r.playback, r.scheduler, r.ties, r.faults = string(scalehist.PlaybackContinuous), string(profile.ScoringDefault), string(harness.TiesByHash), true
 	flags := cmd.Flags()

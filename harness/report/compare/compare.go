@@ -257,8 +257,8 @@ func compareMetrics(sides []Side) []Metric {
 // "better", "worse", "same" or, where neither way is better, "differs".
 func Change(base, v float64, better metrics.Better) (by, relative *float64, verdict string) {
 	diff := math.Round((v-base)*1e9) / 1e9
-	if diff == 0 {
-		diff = 0 // not minus zero
+	if math.Abs(diff) < 1.5e-9 {
+		diff = 0 // the last digit that metrics keep: rounding; and no minus zero
 	}
 	by = &diff
 	if base != 0 {

@@ -98,11 +98,11 @@ func trim(v float64, digits int) string {
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
-	if s == "-0" || s == "" {
-		return "0"
-	}
-	if v != 0 && s == "0" {
+	if v != 0 && (s == "0" || s == "-0") {
 		return fmt.Sprintf("%.3g", v)
+	}
+	if s == "-0" {
+		return "0"
 	}
 	return s
 }

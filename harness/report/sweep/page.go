@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,13 +91,7 @@ func (s *Sweep) table() table.Writer {
 		}
 		row := table.Row{mark, r.Number, r.Engine}
 		for _, name := range params {
-			cell := "-"
-			for _, p := range r.Settings {
-				if p.Name == name {
-					cell = p.Value
-				}
-			}
-			row = append(row, cell)
+			row = append(row, cmp.Or(r.setting(name), "-"))
 		}
 		for i := range s.Metrics {
 			row = append(row, r.cell(i))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -212,6 +213,98 @@ func TestAxes(t *testing.T) {
 	}
 }
 
+// TestNumbersDoNotCover: numbers cover neither each other nor marks, and every mark of the front has one.
+func TestNumbersDoNotCover(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var outcomes []Outcome
+		for i := range rapid.IntRange(1, 60).Draw(t, "rows") {
+			outcomes = append(outcomes, outcome(fmt.Sprint(i), rapid.IntRange(1, 40).Draw(t, "nodes"), rapid.IntRange(0, 40).Draw(t, "wait")))
+		}
+		s, err := Measure(outcomes, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		marks := s.marks()
+		for i := range marks {
+			marks[i].px, marks[i].py = 100+5*marks[i].x, 100+5*marks[i].y
+		}
+		labels := placed(marks)
+		named := 0
+		for i, l := range labels {
+			if l.front {
+				named++
+				continue
+			}
+			for _, o := range labels[:i] {
+				if l.overlaps(o) {
+					t.Fatalf("%+v covers %+v", l, o)
+				}
+			}
+			for _, m := range marks {
+				if l.overlaps(label{x: m.px - radius, y: m.py - radius, w: 2 * radius, h: 2 * radius}) {
+					t.Fatalf("%+v covers the mark of %s", l, m.label())
+				}
+			}
+		}
+		front := 0
+		for _, m := range marks {
+			if m.front {
+				front++
+			}
+		}
+		if named != front {
+			t.Fatalf("%d of %d marks of the front have numbers", named, front)
+		}
+	})
+}
+
+func TestAxis(t *testing.T) {
+	for _, tt := range []struct {
+		values []float64
+		unit   string
+		want   string
+	}{
+		{[]float64{15.3, 31.9}, "EUR", "15 20 25 30"},
+		{[]float64{14.8, 16.5}, "EUR", "15.0 15.5 16.0 16.5"},
+		{[]float64{1860, 2100}, metrics.Seconds, "31m 32m 33m 34m 35m"},
+		{[]float64{0, 40}, metrics.Seconds, "0s 10s 20s 30s 40s"},
+		{[]float64{0, 14400}, metrics.Seconds, "0s 1h 2h 3h 4h"},
+		{[]float64{3600, 12000}, metrics.Seconds, "1h 1h30m 2h 2h30m 3h 3h30m"},
+		{[]float64{3}, "nodes", "2.7 2.8 2.9 3.0 3.1 3.2 3.3"},
+		{[]float64{0}, "nodes", "0.0 0.2 0.4 0.6 0.8 1.0"},
+	} {
+		a := newAxis(tt.values, tt.unit, 0, 100)
+		var b strings.Builder
+		a.draw(&b, true)
+		var got []string
+		for _, m := range regexp.MustCompile(`>([^<]+)</text>`).FindAllStringSubmatch(b.String(), -1) {
+			got = append(got, m[1])
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%v %s: ticks %q, want %q", tt.values, tt.unit, got, tt.want)
+		}
+	}
+}
+
+// TestCSV: one line a row, numbers plain, and what became of it.
+func TestCSV(t *testing.T) {
+	var b strings.Builder
+	if err := grid(t).CSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	const want = `number,front,state,engine,expander,cost (EUR),pending.pod-seconds (s),pending.p95 (s)
+1,true,measured,virtualca,cheap,2,60,60
+2,true,measured,virtualca,quick,4,20,20
+3,false,measured,virtualca,bad,4,60,60
+4,true,measured,virtualca,cheap-too,2,60,60
+5,false,failed,virtualca,typo,,,
+6,false,not run,virtualca,late,,,
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestSVG(t *testing.T) {
 	svg, err := grid(t).SVG()
 	if err != nil {
@@ -225,7 +318,7 @@ func TestSVG(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"Sweep of two", "cost (EUR)", "pod seconds pending (s)", ">1, 4<", ">2<", ">3<", ">front<", ">beaten<"} {
+	for _, want := range []string{"Sweep of two", "cost (EUR)", "pod seconds pending", ">1, 4<", ">2<", ">3<", ">front: no other row beats it<", ">beaten<", ">1  virtualca expander=cheap<", "prefers-color-scheme:dark"} {
 		if !bytes.Contains(svg, []byte(want)) {
 			t.Errorf("lacks %q:\n%s", want, svg)
 		}
