@@ -107,7 +107,7 @@ func runCompare(cmd *cobra.Command, s IO, f *compareFlags, args []string) error 
 	case pageMarkdown:
 		_, err = fmt.Fprint(s.Out, c.Markdown())
 	default:
-		_, err = fmt.Fprint(s.Out, c.Text())
+		_, err = fmt.Fprint(s.Out, c.TextWithin(s.width()))
 	}
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (f *compareFlags) labelled(cmd *cobra.Command, labels []string, what string
 	return f.labels, nil
 }
 
-// labelsOf names reports by the least of their paths, from the end, that tells them apart.
+// labelsOf names reports by the least of their paths, from the end, that tells them apart, without what all end in.
 func labelsOf(paths []string) []string {
 	parts := make([][]string, 0, len(paths))
 	longest := 1
@@ -217,13 +217,38 @@ func labelsOf(paths []string) []string {
 			seen[out[i]] = true
 		}
 		if len(seen) == len(paths) {
-			return out
+			return withoutCommonEnd(out)
 		}
 	}
 	for i := range out { // one report twice
 		out[i] = fmt.Sprintf("%s (%d)", out[i], i+1)
 	}
 	return out
+}
+
+// withoutCommonEnd drops the last elements that all paths have: a/prod and b/prod are a and b.
+func withoutCommonEnd(paths []string) []string {
+	for {
+		_, end, _ := cutLast(paths[0])
+		short := make([]string, 0, len(paths))
+		for _, p := range paths {
+			if rest, last, ok := cutLast(p); ok && last == end {
+				short = append(short, rest)
+			}
+		}
+		if len(short) < len(paths) {
+			return paths
+		}
+		paths = short
+	}
+}
+
+func cutLast(path string) (rest, last string, ok bool) {
+	i := strings.LastIndex(path, "/")
+	if i <= 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
 }
 
 func completeReports(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

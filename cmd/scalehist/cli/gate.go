@@ -145,7 +145,7 @@ func (f *gateFlags) print(s IO, v *gate.Verdict) (err error) {
 	case pageGitHub:
 		_, err = fmt.Fprint(s.Out, v.GitHub())
 	default:
-		_, err = fmt.Fprint(s.Out, v.Text(f.all))
+		_, err = fmt.Fprint(s.Out, v.TextWithin(f.all, s.width()))
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sort"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -31,6 +32,23 @@ func isTerminal(w io.Writer) bool {
 	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width is how many columns the result may have: what COLUMNS says, else those of the terminal; 0 is no limit.
+func (s IO) width() int {
+	if n, err := strconv.Atoi(s.env("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	w := s.Out
+	if k, ok := w.(*keptWriter); ok {
+		w = k.w
+	}
+	if f, ok := w.(*os.File); ok && isTerminal(f) {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
 }
 
 // env reads an environment variable, empty where there is no environment.

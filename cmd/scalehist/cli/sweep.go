@@ -138,7 +138,7 @@ func (f *sweepFlags) print(s IO, r *sweep.Sweep) (err error) {
 	case pageCSV:
 		return r.CSV(s.Out)
 	default:
-		_, err = fmt.Fprint(s.Out, r.Text())
+		_, err = fmt.Fprint(s.Out, r.TextWithin(s.width()))
 	}
 	return err
 }

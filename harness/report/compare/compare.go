@@ -113,6 +113,8 @@ type Pair struct {
 	Side     string `json:"side"`
 	// FirstDifference is nil when every decision is the same.
 	FirstDifference *Difference `json:"firstDifference,omitempty"`
+	// Changed are the metrics of two reports: how many decisions and node groups differ.
+	Changed metrics.Set `json:"changed"`
 }
 
 // Reports compares reports; the first is the baseline. It is an error to compare replays of different recordings unless
@@ -149,7 +151,7 @@ func Reports(sides []Side, o Options) (*Comparison, error) {
 	c.Groups, c.Zones = groups(sides), zones(sides)
 	c.Metrics = compareMetrics(sides)
 	for _, s := range sides[1:] {
-		c.Pairs = append(c.Pairs, Pair{Baseline: sides[0].Label, Side: s.Label, FirstDifference: FirstDifference(sides[0].Report, s.Report)})
+		c.Pairs = append(c.Pairs, Pair{Baseline: sides[0].Label, Side: s.Label, FirstDifference: FirstDifference(sides[0].Report, s.Report), Changed: Changed(sides[0].Report, s.Report)})
 	}
 	return c, nil
 }

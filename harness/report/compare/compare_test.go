@@ -81,6 +81,56 @@ func TestPodsLeftAreNoSaving(t *testing.T) {
 	}
 }
 
+// TestNarrow: on a narrow terminal no table is wider than it, in names of any width, and nothing is left out.
+func TestNarrow(t *testing.T) {
+	for _, labels := range [][]string{{"least-waste", "most-pods", "small"}, {"基準", "候補", "小さい"}, {"a", "b", "c"}} {
+		c, err := compare.Reports([]compare.Side{{labels[0], read(t, leastWaste)}, {labels[1], read(t, mostPods)}, {labels[2], read(t, leftPending)}}, compare.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wide, narrow := c.Text(), c.TextWithin(80)
+		_, tables, _ := strings.Cut(narrow, "\nnode groups\n")
+		tables, _, _ = strings.Cut(tables, "\nbeside the numbers\n")
+		_, over, _ := strings.Cut(narrow, "\nover time\n")
+		over, _, _ = strings.Cut(over, "\nfirst differing")
+		for line := range strings.SplitSeq(tables+over, "\n") {
+			if report.Width(line) > 80 {
+				t.Errorf("%d columns: %s", report.Width(line), line)
+			}
+		}
+		for _, field := range strings.Fields(wide) {
+			if heading := strings.ToUpper(field) == field; !heading && !strings.ContainsAny(field, "|▁▂▃▄▅▆▇█") && !strings.Contains(narrow, strings.TrimRight(field, ",")) {
+				t.Errorf("%q is lost", field)
+			}
+		}
+		if c.TextWithin(1000) != wide {
+			t.Error("a wide terminal shows another page than none")
+		}
+	}
+}
+
+// TestChanged counts what only one side decided, whatever the order.
+func TestChanged(t *testing.T) {
+	a, b := read(t, leastWaste), read(t, mostPods)
+	for name, tc := range map[string]struct {
+		a, b              *scalehist.ReplayReport
+		decisions, groups float64
+	}{
+		"itself": {a, read(t, leastWaste), 0, 0}, "another expander": {a, b, 1, 2}, "and back": {b, a, 1, 2},
+		"nothing decided": {a, func() *scalehist.ReplayReport { r := read(t, leastWaste); r.Decisions = nil; return r }(), 2, 0},
+		"a group more": {a, func() *scalehist.ReplayReport {
+			r := read(t, leastWaste)
+			r.NodeGroups = append(r.NodeGroups, scalehist.NodeGroupResult{Name: "x"})
+			return r
+		}(), 0, 1},
+	} {
+		got := compare.Changed(tc.a, tc.b)
+		if d, g := *got.Get("decisions.changed").Value, *got.Get("node-groups.changed").Value; d != tc.decisions || g != tc.groups {
+			t.Errorf("%s: %v decisions, %v groups, want %v and %v", name, d, g, tc.decisions, tc.groups)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	a, b, z := read(t, leastWaste), read(t, mostPods), read(t, other)
 	later := *b

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/scalehist/scalehist/harness/report/metrics"
 )
 
@@ -12,7 +14,11 @@ func (p *page) curves(c *Comparison) {
 	p.heading("Over time")
 	width := 0
 	for _, s := range c.Sides {
-		width = max(width, len([]rune(s.Label)))
+		width = max(width, text.StringWidth(s.Label))
+	}
+	slots := widestSlots
+	if p.width > 0 {
+		slots = max(fewestSlots, min(slots, p.width-width-10)) // what stands around them
 	}
 	var b strings.Builder
 	for _, part := range []struct {
@@ -25,21 +31,24 @@ func (p *page) curves(c *Comparison) {
 		}
 		fmt.Fprintf(&b, "%s, 0 to %.0f:\n", part.what, top)
 		for _, s := range c.Sides {
-			fmt.Fprintf(&b, "  %-*s |%s|\n", width, s.Label, spark(part.of(s), time.Duration(s.Length), top))
+			fmt.Fprintf(&b, "  %s |%s|\n", text.Pad(s.Label, width, ' '), spark(part.of(s), time.Duration(s.Length), top, slots))
 		}
 	}
 	p.block(b.String())
 }
 
-// slots is how wide a line over time is.
-const slots = 60
+// How wide a line over time is, at most and at least.
+const (
+	widestSlots = 60
+	fewestSlots = 20
+)
 
 // spark draws the largest value of each slot as one of eight heights; a blank is none.
-func spark(c metrics.Curve, length time.Duration, top float64) string {
+func spark(c metrics.Curve, length time.Duration, top float64, slots int) string {
 	heights := []rune("▁▂▃▄▅▆▇█")
 	out := make([]rune, slots)
 	for i := range out {
-		from, to := length*time.Duration(i)/slots, length*time.Duration(i+1)/slots
+		from, to := length*time.Duration(i)/time.Duration(slots), length*time.Duration(i+1)/time.Duration(slots)
 		v := c.At(from)
 		for _, p := range c {
 			if at := time.Duration(p.Offset); at > from && at < to {

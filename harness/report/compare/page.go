@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/scalehist/scalehist/harness/report"
 )
 
@@ -13,16 +11,19 @@ import (
 type page struct {
 	b        strings.Builder
 	markdown bool
+	width    int // of the terminal; 0 is no limit
 }
 
 // Text is the comparison as a page for a terminal.
-func (c *Comparison) Text() string { return c.page(false) }
+func (c *Comparison) Text() string { return c.page(&page{}) }
+
+// TextWithin is Text for a terminal so many columns wide: a table that is wider has a line a side in place of columns.
+func (c *Comparison) TextWithin(width int) string { return c.page(&page{width: width}) }
 
 // Markdown is the comparison as a page for a pull request.
-func (c *Comparison) Markdown() string { return c.page(true) }
+func (c *Comparison) Markdown() string { return c.page(&page{markdown: true}) }
 
-func (c *Comparison) page(markdown bool) string {
-	p := &page{markdown: markdown}
+func (c *Comparison) page(p *page) string {
 	p.sides(c)
 	p.settings(c)
 	p.list("Notes", c.Notes)
@@ -55,13 +56,17 @@ func (p *page) heading(text string) {
 	p.printf("\n%s\n", strings.ToLower(text))
 }
 
-func (p *page) table(t table.Writer) {
+func (p *page) table(s sheet) {
 	if p.markdown {
-		p.printf("%s\n", t.RenderMarkdown())
+		p.printf("%s\n", s.table().RenderMarkdown())
 		return
 	}
-	for line := range strings.SplitSeq(t.Render(), "\n") {
-		p.printf("  %s\n", strings.TrimRight(line, " "))
+	width := p.width
+	if width > 0 {
+		width -= len(p.indent())
+	}
+	for line := range strings.Lines(s.render(width)) {
+		p.printf("  %s", line)
 	}
 }
 
@@ -91,19 +96,18 @@ func (p *page) block(text string) {
 }
 
 func (p *page) sides(c *Comparison) {
-	t := report.NewTable()
-	t.AppendHeader(table.Row{"report", "scenario", "autoscaler", "playback", "from", "length"})
+	if p.markdown {
+		p.printf("## Comparison of %d replays\n\n", len(c.Sides))
+	} else {
+		p.printf("comparison of %d replays\n", len(c.Sides))
+	}
+	t := sheet{head: []string{"report", "scenario", "autoscaler", "playback", "from", "length"}}
 	for i, s := range c.Sides {
 		label := s.Label
 		if i == 0 {
 			label += " (baseline)"
 		}
-		t.AppendRow(table.Row{label, s.Scenario, s.Autoscaler, s.Playback, stamp(s.StartTime), s.Length})
-	}
-	if p.markdown {
-		p.printf("## Comparison of %d replays\n\n", len(c.Sides))
-	} else {
-		p.printf("comparison of %d replays\n", len(c.Sides))
+		t.rows = append(t.rows, sheetRow{own: []string{label, s.Scenario, s.Autoscaler, string(s.Playback), stamp(s.StartTime), s.Length.String()}})
 	}
 	p.table(t)
 }
@@ -113,14 +117,13 @@ func (p *page) settings(c *Comparison) {
 		return
 	}
 	p.heading("Asked for differently")
-	t := report.NewTable()
-	t.AppendHeader(header(c, "what"))
+	t := c.sheet(nil, "what")
 	for _, s := range c.Settings {
-		row := table.Row{s.What}
+		row := sheetRow{own: []string{s.What}}
 		for _, v := range s.Values {
-			row = append(row, strings.ReplaceAll(v, "\n", " "))
+			row.sides = append(row.sides, []string{strings.ReplaceAll(v, "\n", " ")})
 		}
-		t.AppendRow(row)
+		t.rows = append(t.rows, row)
 	}
 	p.table(t)
 }
@@ -184,7 +187,11 @@ func (p *page) pair(pair Pair) {
 		p.printf("%sNone: every decision is the same.\n", p.indent())
 		return
 	}
-	p.printf("%sAt %s%s.\n", p.indent(), d.At(), map[bool]string{true: "; they did the same, and explain it differently"}[d.Kind == "reason"])
+	what := "they did the same, and explain it differently"
+	if d.Kind == "action" {
+		what = fmt.Sprintf("%s: %g, %s: %g", "decisions.changed", *pair.Changed.Get("decisions.changed").Value, "node-groups.changed", *pair.Changed.Get("node-groups.changed").Value)
+	}
+	p.printf("%sAt %s; %s.\n", p.indent(), d.At(), what)
 	p.block(pair.Text())
 }
 
@@ -226,18 +233,17 @@ func (d *Difference) Text(baseline, side string) string {
 
 func (p *page) inputs(c *Comparison) {
 	p.heading("Inputs")
-	t := report.NewTable()
-	t.AppendHeader(header(c, "input"))
+	t := c.sheet(nil, "input")
 	for _, in := range c.Inputs {
-		row := table.Row{in.Name}
+		row := sheetRow{own: []string{in.Name}}
 		for i, h := range in.SHA256 {
 			text := short(h)
 			if i > 0 && h == in.SHA256[0] {
 				text = "="
 			}
-			row = append(row, text)
+			row.sides = append(row.sides, []string{text})
 		}
-		t.AppendRow(row)
+		t.rows = append(t.rows, row)
 	}
 	p.table(t)
 }

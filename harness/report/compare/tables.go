@@ -1,56 +1,41 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
-	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/metrics"
 )
 
-func header(c *Comparison, first ...string) table.Row {
-	var row table.Row
-	for _, f := range first {
-		row = append(row, f)
+// sheet is an empty one with a column a side.
+func (c *Comparison) sheet(each []string, head ...string) sheet {
+	s := sheet{head: head, each: each}
+	for _, side := range c.Sides {
+		s.sides = append(s.sides, side.Label)
 	}
-	for _, s := range c.Sides {
-		row = append(row, s.Label)
-	}
-	return row
+	return s
 }
 
 // rows shows sizes as "1 -> 3 (+2 -0)", and the difference of the net changes against the baseline.
-func (c *Comparison) rows(what string, rows []Row, groups bool) table.Writer {
-	t := report.NewTable()
-	head := table.Row{what}
+func (c *Comparison) rows(what string, rows []Row, groups bool) sheet {
+	t := c.sheet([]string{"delta"}, what)
 	if groups {
-		head = append(head, "machine", "zone")
+		t.head = append(t.head, "machine", "zone")
 	}
-	for i, s := range c.Sides {
-		head = append(head, s.Label)
-		if i > 0 {
-			head = append(head, "delta")
-		}
-	}
-	t.AppendHeader(head)
 	for _, r := range rows {
-		name := r.Name
-		if name == "" {
-			name = "(no zone)"
-		}
-		row := table.Row{name}
+		row := sheetRow{own: []string{cmp.Or(r.Name, "(no zone)")}}
 		if groups {
-			row = append(row, r.MachineType, r.Zone)
+			row.own = append(row.own, r.MachineType, r.Zone)
 		}
 		for i, s := range r.Sizes {
-			row = append(row, s.text())
+			cells := []string{s.text()}
 			if i > 0 {
-				row = append(row, s.delta(r.Sizes[0]))
+				cells = append(cells, s.delta(r.Sizes[0]))
 			}
+			row.sides = append(row.sides, cells)
 		}
-		t.AppendRow(row)
+		t.rows = append(t.rows, row)
 	}
 	return t
 }
@@ -76,28 +61,21 @@ func (s Sizes) delta(base Sizes) string {
 	}
 }
 
-func (c *Comparison) metricTable() table.Writer {
-	t := report.NewTable()
-	head := table.Row{"metric"}
-	for i, s := range c.Sides {
-		head = append(head, s.Label)
-		if i > 0 {
-			head = append(head, "change", "")
-		}
-	}
-	t.AppendHeader(head)
+func (c *Comparison) metricTable() sheet {
+	t := c.sheet([]string{"change", ""}, "metric")
 	for _, m := range c.Metrics {
 		if !m.known() {
 			continue
 		}
-		row := table.Row{m.Name}
+		row := sheetRow{own: []string{m.Name}}
 		for i, v := range m.Values {
-			row = append(row, v.text(m.Unit))
+			cells := []string{v.text(m.Unit)}
 			if i > 0 {
-				row = append(row, v.change(m.Unit), verdictMark(v))
+				cells = append(cells, v.change(m.Unit), verdictMark(v))
 			}
+			row.sides = append(row.sides, cells)
 		}
-		t.AppendRow(row)
+		t.rows = append(t.rows, row)
 	}
 	return t
 }

@@ -13,14 +13,19 @@ import (
 )
 
 // Text is the verdict as a page for a terminal. Checks that hold without any change are counted, unless all are asked for.
-func (v *Verdict) Text(all bool) string {
+func (v *Verdict) Text(all bool) string { return v.TextWithin(all, 0) }
+
+// TextWithin is Text for a terminal so many columns wide: a table that is wider becomes two lines a check. 0 is no limit.
+func (v *Verdict) TextWithin(all bool, width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "gate: %s against %s, policy %s\n\n", v.Candidate, v.Baseline, v.Policy)
 	t, quiet, rows := v.table(all, "")
 	if rows > 0 {
-		for line := range strings.SplitSeq(t.Render(), "\n") {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		page := report.Trimmed(t.Render())
+		if width > 0 && report.Width(page) > width {
+			page = v.stacked(all)
 		}
+		b.WriteString(page)
 	}
 	if quiet > 0 {
 		fmt.Fprintf(&b, "%s without any change\n", count(quiet, "limit holds", "limits hold"))
@@ -67,10 +72,35 @@ func (v *Verdict) Headline() string {
 	return text
 }
 
+// line is what the table has for a check or a problem of a scenario.
+type line struct{ scenario, metric, baseline, candidate, change, limit, verdict string }
+
 // table has a line for each check that did not hold unchanged; quiet counts the rest.
 func (v *Verdict) table(all bool, fail string) (t table.Writer, quiet, rows int) {
 	t = report.NewTable()
 	t.AppendHeader(table.Row{"scenario", "metric", "baseline", "candidate", "change", "limit", "verdict"})
+	lines, quiet := v.lines(all, fail)
+	for _, l := range lines {
+		t.AppendRow(table.Row{l.scenario, l.metric, l.baseline, l.candidate, l.change, l.limit, l.verdict})
+	}
+	return t, quiet, len(lines)
+}
+
+// stacked is the table for narrow terminals.
+func (v *Verdict) stacked(all bool) string {
+	var b strings.Builder
+	lines, _ := v.lines(all, "")
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%s: %s: %s\n", l.verdict, l.scenario, l.metric)
+		if l.limit != "" && l.candidate != "" {
+			fmt.Fprintf(&b, "  %s -> %s (%s), limit %s\n", l.baseline, l.candidate, cmp.Or(l.change, "-"), l.limit)
+		}
+	}
+	return b.String()
+}
+
+// lines are the checks that did not hold unchanged, or all; quiet counts the rest.
+func (v *Verdict) lines(all bool, fail string) (out []line, quiet int) {
 	add := func(scenario string, c Check) {
 		if !all && c.Result == Passed && (c.Change == nil || *c.Change == 0) {
 			quiet++
@@ -80,8 +110,7 @@ func (v *Verdict) table(all bool, fail string) (t table.Writer, quiet, rows int)
 		if c.Result == Violated {
 			verdict = fail + strings.ToUpper(verdict)
 		}
-		rows++
-		t.AppendRow(table.Row{scenario, c.Metric, value(c.Baseline, c.Unit), value(c.Candidate, c.Unit), c.change(), c.Limit, verdict})
+		out = append(out, line{scenario, c.Metric, value(c.Baseline, c.Unit), value(c.Candidate, c.Unit), c.change(), c.Limit, verdict})
 	}
 	for _, j := range v.Scenarios {
 		if j.Problem != "" {
@@ -89,19 +118,17 @@ func (v *Verdict) table(all bool, fail string) (t table.Writer, quiet, rows int)
 			if j.Allowed {
 				verdict = "allowed"
 			}
-			rows++
-			t.AppendRow(table.Row{j.Scenario, j.Problem, "", "", "", "", verdict})
+			out = append(out, line{scenario: j.Scenario, metric: j.Problem, verdict: verdict})
 		}
 		for _, c := range j.Checks {
 			add(j.Scenario, c)
 		}
+		const deterministic, same = "deterministic", "same every time"
 		switch {
 		case j.Repeat.failed():
-			rows++
-			t.AppendRow(table.Row{j.Scenario, "deterministic", "", "", "", "same every time", fail + "VIOLATED"})
+			out = append(out, line{scenario: j.Scenario, metric: deterministic, limit: same, verdict: fail + "VIOLATED"})
 		case j.Repeat != nil && all:
-			rows++
-			t.AppendRow(table.Row{j.Scenario, "deterministic", "", "", "", "same every time", string(Passed)})
+			out = append(out, line{scenario: j.Scenario, metric: deterministic, limit: same, verdict: string(Passed)})
 		case j.Repeat != nil:
 			quiet++
 		}
@@ -109,7 +136,7 @@ func (v *Verdict) table(all bool, fail string) (t table.Writer, quiet, rows int)
 	for _, c := range v.Total {
 		add("(total)", c)
 	}
-	return t, quiet, rows
+	return out, quiet
 }
 
 func value(v *float64, unit string) string {

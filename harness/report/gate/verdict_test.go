@@ -76,6 +76,24 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestNarrow: on a narrow terminal a check is two lines.
+func TestNarrow(t *testing.T) {
+	v, err := Judge(policy(t, Example()), load(t, "testdata/baseline"), load(t, "testdata/candidate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	narrow := v.TextWithin(false, 80)
+	table, _, _ := strings.Cut(narrow, "without any change")
+	for line := range strings.SplitSeq(table, "\n") {
+		if report.Width(line) > 80 {
+			t.Errorf("%d columns: %s", report.Width(line), line)
+		}
+	}
+	if !strings.Contains(narrow, "VIOLATED: two-machine-sizes: cost.per-pod-hour\n  0.") || v.TextWithin(false, 1000) != v.Text(false) {
+		t.Errorf("narrow:\n%s", narrow)
+	}
+}
+
 // TestViolations: each says what, by how much, in which scenario and which decision was the first to differ.
 func TestViolations(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -13,25 +13,31 @@ import (
 )
 
 // Text is the sweep as a page for a terminal.
-func (s *Sweep) Text() string { return s.page(false) }
+func (s *Sweep) Text() string { return s.page(false, 0) }
+
+// TextWithin is Text for a terminal so many columns wide: where the table is wider, names of columns stand on several
+// lines. 0 is no limit.
+func (s *Sweep) TextWithin(width int) string { return s.page(false, width) }
 
 // Markdown is the sweep as a page for a pull request.
-func (s *Sweep) Markdown() string { return s.page(true) }
+func (s *Sweep) Markdown() string { return s.page(true, 0) }
 
-func (s *Sweep) page(markdown bool) string {
+func (s *Sweep) page(markdown bool, width int) string {
 	var b strings.Builder
 	if markdown {
 		fmt.Fprintf(&b, "### Sweep of %s: %d replays\n\n", s.Scenario, len(s.Rows))
 	} else {
 		fmt.Fprintf(&b, "sweep of %s: %d replays\n\n", s.Scenario, len(s.Rows))
 	}
-	t := s.table()
+	t := s.table(false)
 	if markdown {
 		fmt.Fprintf(&b, "%s\n", t.RenderMarkdown())
 	} else {
-		for line := range strings.SplitSeq(t.Render(), "\n") {
-			fmt.Fprintln(&b, strings.TrimRight(line, " "))
+		page := report.Trimmed(t.Render())
+		if width > 0 && report.Width(page) > width {
+			page = report.Trimmed(s.table(true).Render())
 		}
+		b.WriteString(page)
 	}
 	bullet := "  "
 	if markdown {
@@ -73,15 +79,22 @@ func (s *Sweep) parameters() []string {
 	return out
 }
 
-func (s *Sweep) table() table.Writer {
+// folded is a name of a column on several lines: it is cut at its dots and dashes.
+var folded = strings.NewReplacer("-", "-\n", ".", ".\n")
+
+func (s *Sweep) table(fold bool) table.Writer {
+	name := func(n string) string { return n }
+	if fold {
+		name = folded.Replace
+	}
 	t := report.NewTable()
 	params := s.parameters()
 	head := table.Row{"", "#", "engine"}
 	for _, p := range params {
-		head = append(head, p)
+		head = append(head, name(p))
 	}
 	for _, m := range s.Metrics {
-		head = append(head, m.Name)
+		head = append(head, name(m.Name))
 	}
 	t.AppendHeader(head)
 	for _, r := range s.Rows {
