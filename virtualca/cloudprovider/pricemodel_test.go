@@ -88,7 +88,7 @@ func TestPriceModels(t *testing.T) {
 		"one price and spot asked":       {group: "a", machine: old, model: Spot, fails: `machine type "old" has one price and no spot price in the price table of aws us-east-1, and the price model is spot`},
 		"no spot price":                  {group: "b", machine: xlarge, fails: `machine type "m.xlarge" has no spot price in the price table of aws us-east-1 (only on-demand), and node group b is priced as spot`},
 		"no spot price of labelled node": {group: "a", machine: xlarge, labels: map[string]string{"own": "yes"}, fails: "its node has the label own=yes"},
-		"unknown":                        {group: "a", machine: "m.xlrge", fails: `machine type "m.xlrge" is not in the price table of aws us-east-1; the nearest known: m.xlarge, m.large`},
+		"unknown":                        {group: "a", machine: "m.xlrge", fails: `machine type "m.xlrge" is not in the price table of aws us-east-1; the nearest known: m.xlarge, m.large: give it a price under machineTypes, or its node group one under nodeGroups`},
 		"unknown and nothing like it":    {group: "a", machine: "zebra-9000", fails: "which has 3 machine types and none like it"},
 	} {
 		t.Run(name, func(t *testing.T) {

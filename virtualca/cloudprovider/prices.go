@@ -86,7 +86,7 @@ func (t *PriceTable) hourly(machine string, labels map[string]string, group stri
 		}
 		return 0, fmt.Errorf("machine type %q has no %s price in the price table%s (only %s), and %s", machine, model, t.where(), prices.known(), why)
 	}
-	return 0, fmt.Errorf("machine type %q is not in the price table%s%s", machine, t.where(), t.nearest(machine))
+	return 0, fmt.Errorf("machine type %q is not in the price table%s%s: give it a price under machineTypes, or its node group one under nodeGroups", machine, t.where(), t.nearest(machine))
 }
 
 // where names the region of the table, if it has one.
@@ -100,7 +100,7 @@ func (t *PriceTable) where() string {
 // nearest names the known types that could be meant.
 func (t *PriceTable) nearest(machine string) string {
 	if machine == "" {
-		return ": the node has no label " + corev1.LabelInstanceTypeStable
+		return ", the node has no label " + corev1.LabelInstanceTypeStable
 	}
 	known := slices.Concat(slices.Sorted(maps.Keys(t.MachineTypes)), slices.Sorted(maps.Keys(t.Models)))
 	if names := near.Names(machine, known, 3); len(names) > 0 {
