@@ -135,6 +135,8 @@ type Batch struct {
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
 	Scheduled     int `json:"scheduled"`
 	Unschedulable int `json:"unschedulable"`
+	// HeldBack counts the pods that wait for a scheduling gate after the step: nobody looks for a node for them yet.
+	HeldBack int `json:"heldBack,omitempty"`
 }
 
 // DeployedPod is a pod that was fed in.
@@ -167,7 +169,7 @@ type PendingStats struct {
 	P95 float64 `json:"p95Seconds"`
 	// P99 is nil in reports of before it was told.
 	P99 *float64 `json:"p99Seconds,omitempty"`
-	Max float64 `json:"maxSeconds"`
+	Max float64  `json:"maxSeconds"`
 }
 
 // UnschedulablePod is a pod without a node at the end, with the scheduler's message.

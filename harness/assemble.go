@@ -208,7 +208,8 @@ func (l *ledger) scaledNodes() []scalehist.ScaledNode {
 
 // pending sums up the waits of all demands, nearest-rank percentiles over them.
 func (l *ledger) pending() scalehist.PendingStats {
-	s := scalehist.PendingStats{Of: len(l.demands)}
+	p99 := 0.0
+	s := scalehist.PendingStats{Of: len(l.demands), P99: &p99}
 	var sum time.Duration
 	var waits []float64
 	for _, p := range l.demands {
@@ -227,8 +228,7 @@ func (l *ledger) pending() scalehist.PendingStats {
 	s.PodSeconds = sum.Seconds()
 	slices.Sort(waits)
 	rank := func(q float64) float64 { return waits[max(0, int(math.Ceil(q*float64(len(waits))))-1)] }
-	p99 := rank(0.99)
-	s.P50, s.P95, s.P99, s.Max = rank(0.50), rank(0.95), &p99, waits[len(waits)-1]
+	s.P50, s.P95, p99, s.Max = rank(0.50), rank(0.95), rank(0.99), waits[len(waits)-1]
 	return s
 }
 

@@ -44,7 +44,8 @@ type ledger struct {
 	feeding  []*podLedger
 	nodeList []*nodeLedger
 	byNode   map[string]*nodeLedger
-	live     int // nodes that are there
+	gated    map[types.NamespacedName]bool // had scheduling gates when they came, and no node yet
+	live     int                           // nodes that are there
 }
 
 // texts holds one copy of each text of a report.
@@ -93,7 +94,7 @@ type nodeLedger struct {
 }
 
 func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledger {
-	l := &ledger{in: in, provider: p, pods: map[types.NamespacedName]*podLedger{}, byNode: map[string]*nodeLedger{}}
+	l := &ledger{in: in, provider: p, pods: map[types.NamespacedName]*podLedger{}, byNode: map[string]*nodeLedger{}, gated: map[types.NamespacedName]bool{}}
 	l.groupsAtZero = p.Groups()
 	l.start = scalehist.NewSnapshot(in.Start, o, p.Groups(), in.Settings)
 	for _, n := range o.Nodes {
@@ -101,6 +102,7 @@ func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledg
 		l.addNode(&nodeLedger{name: n.Name, group: group, joined: in.Start, standing: true, object: n})
 	}
 	for _, p := range o.Pods {
+		l.holdBack(p)
 		// They count once they have lost their node: then they wait like any other.
 		if p.Spec.NodeName != "" && !followsNode(p) {
 			l.pods[keyOf(p)] = &podLedger{entry: l.deployed(p, in.Start)}
@@ -176,10 +178,16 @@ func (l *ledger) stepped(loop int) {
 }
 
 // commit keeps the step if anything came in or moved.
-func (l *ledger) commit(unschedulable int) {
+func (l *ledger) commit(pending map[types.NamespacedName]bool) {
 	l.stepped(0)
 	b := &l.batch
-	b.Unschedulable = unschedulable
+	b.Unschedulable = len(pending)
+	for key := range l.gated {
+		if pending[key] {
+			delete(l.gated, key) // its gates are gone: the scheduler has tried it
+		}
+	}
+	b.HeldBack = len(l.gated)
 	slices.Sort(b.DeletedPods)
 	if len(l.feeding)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
@@ -207,10 +215,12 @@ func (l *ledger) fedPod(ch scalehist.Change, p *corev1.Pod) {
 		l.pods[key] = known
 		l.count(known)
 		l.feeding = append(l.feeding, known)
+		l.holdBack(p)
 	case scalehist.OpDelete:
 		if p.Annotations[virtual.WhenDoneAnnotation] != "" {
 			return // it goes when it has run its time
 		}
+		delete(l.gated, key)
 		l.batch.DeletedPods = append(l.batch.DeletedPods, key.String())
 		if known := l.pods[key]; known != nil {
 			known.stopWaiting(l.batch.At)
@@ -228,6 +238,13 @@ func (l *ledger) fedNode(ch scalehist.Change, n *corev1.Node) {
 	case scalehist.OpDelete:
 		l.batch.NodesGone = append(l.batch.NodesGone, n.Name)
 		l.gone(n.Name, l.batch.At)
+	}
+}
+
+// holdBack notes a pod that has no node and may not have one yet.
+func (l *ledger) holdBack(p *corev1.Pod) {
+	if p.Spec.NodeName == "" && len(p.Spec.SchedulingGates) > 0 {
+		l.gated[keyOf(p)] = true
 	}
 }
 
@@ -268,6 +285,7 @@ func (p *podLedger) stopWaiting(t time.Time) {
 func (l *ledger) settled(t time.Time, st virtual.Step) {
 	for _, e := range st.Events {
 		p := l.pods[e.Pod]
+		delete(l.gated, e.Pod) // what happens to pods happens to those that had, or have now, their turn
 		switch e.Kind {
 		case virtual.PodFinished:
 			l.batch.Ended = append(l.batch.Ended, e.Pod.String())

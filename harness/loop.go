@@ -316,7 +316,7 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 		}
 	}
 	r.ledger.measure(r.plane.Cluster())
-	r.ledger.commit(len(r.pending))
+	r.ledger.commit(r.pending)
 	if r.opts.observer.Stepped != nil {
 		if err := r.opts.observer.Stepped(ctx, t); err != nil {
 			return err

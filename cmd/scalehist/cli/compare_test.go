@@ -65,7 +65,7 @@ func TestLabelsOf(t *testing.T) {
 	for _, tc := range []struct{ paths, want []string }{
 		{[]string{"gen/a/report.json", "gen/b/"}, []string{"a", "b"}},
 		{[]string{"x/s/report.json", "y/s"}, []string{"x", "y"}},
-		{[]string{"g/x/s/t", "g/y/s/t", "z/s/t"}, []string{"g/x", "g/y", "z"}},
+		{[]string{"g/x/s/t", "g/y/s/t", "z/s/t"}, []string{"x", "y", "z"}},
 		{[]string{"/s", "y/s"}, []string{"/s", "y/s"}},
 		{[]string{"s", "x/s"}, []string{"s", "x/s"}},
 		{[]string{"s", "s"}, []string{"s (1)", "s (2)"}},

@@ -40,7 +40,7 @@ var catalogue = []Metric{
 		Definition: "Time of all nodes from joining Ready to being gone, those outside every group included.", Formula: "sum over nodes of (gone - ready), within the replay", Source: practice,
 		of: timed(func(m *measured) (float64, string) { return hours(m.lives), "" })},
 	{Name: "pod-hours", Title: "scheduled pod hours", Unit: "pod-hours", Better: More, Total: Sum,
-		Definition: "Time that workload pods had a node: what the nodes were for. DaemonSet and static pods are left out.", Formula: "integral of (pods(t) - unschedulable(t)) dt", Source: practice,
+		Definition: "Time that workload pods had a node: what the nodes were for. DaemonSet and static pods are left out.", Formula: "integral of (pods(t) - unschedulable(t) - held back(t)) dt", Source: practice,
 		of: timed(podHours)},
 	{Name: "pending.pods", Title: "pods that waited", Unit: "pods", Whole: true, Better: Less, Total: Sum,
 		Definition: "Pods that did not get a node in the step that fed them in.", Formula: "count of pods with wait > 0, or without a node at the end", Source: trace,
@@ -206,7 +206,7 @@ func podHours(m *measured) (float64, string) {
 	if why := m.heldBack(); why != "" {
 		return 0, why
 	}
-	return m.demand.integral(m.length, same) - m.short.integral(m.length, same), ""
+	return m.demand.integral(m.length, same) - m.short.integral(m.length, same) - m.held.integral(m.length, same), ""
 }
 
 func underAccuracy(m *measured) (float64, string) {

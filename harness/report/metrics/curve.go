@@ -122,9 +122,19 @@ func Nodes(r *scalehist.ReplayReport) Curve {
 
 // Unschedulable is the number of pods without a node over time, as of the end of each step of the replay.
 func Unschedulable(r *scalehist.ReplayReport) Curve {
-	c := Curve{{Value: float64(len(r.Start.UnscheduledPods))}}
+	return stepwise(r, len(r.Start.UnscheduledPods), func(b scalehist.Batch) int { return b.Unschedulable })
+}
+
+// heldCurve is the number of pods that scheduling gates hold back. Those of the start are among the unscheduled there.
+func heldCurve(r *scalehist.ReplayReport) Curve {
+	return stepwise(r, 0, func(b scalehist.Batch) int { return b.HeldBack })
+}
+
+// stepwise is a number of each step, from its instant on.
+func stepwise(r *scalehist.ReplayReport, start int, of func(scalehist.Batch) int) Curve {
+	c := Curve{{Value: float64(start)}}
 	for _, b := range r.Batches {
-		p := Point{Offset: scalehist.Duration(b.At.Sub(r.StartTime)), Value: float64(b.Unschedulable)}
+		p := Point{Offset: scalehist.Duration(b.At.Sub(r.StartTime)), Value: float64(of(b))}
 		if last := &c[len(c)-1]; last.Offset >= p.Offset {
 			last.Value = p.Value
 			continue

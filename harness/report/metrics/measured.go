@@ -16,7 +16,9 @@ type measured struct {
 	zero   string
 	// targets, short are Nodes and Unschedulable.
 	targets, short Curve
-	lives          []life
+	// held are the pods that wait for a scheduling gate.
+	held  Curve
+	lives []life
 	// demand counts the pods that want a node over time, those that have one included; noDemand says why that is not known.
 	demand   Curve
 	pods     []life
@@ -24,7 +26,7 @@ type measured struct {
 }
 
 func measure(r *scalehist.ReplayReport) *measured {
-	m := &measured{r: r, length: r.EndTime.Sub(r.StartTime), targets: Nodes(r), short: Unschedulable(r)}
+	m := &measured{r: r, length: r.EndTime.Sub(r.StartTime), targets: Nodes(r), short: Unschedulable(r), held: heldCurve(r)}
 	switch {
 	case r.Playback == scalehist.PlaybackPerEvent:
 		m.zero = "a per-event playback decides single moments: no time passes in it"
@@ -185,7 +187,7 @@ func (m *measured) heldBack() string {
 			waiting++
 		}
 	}
-	if last := m.short.at(m.length); float64(waiting) != last {
+	if last := m.short.at(m.length) + m.held.at(m.length); float64(waiting) != last {
 		return fmt.Sprintf("%s without a node at the end, and the last step counts %.0f: some are held back, and the report does not say since when", pods(waiting), last)
 	}
 	return ""

@@ -186,6 +186,17 @@ func TestCameAndWent(t *testing.T) {
 	}
 }
 
+// TestHeldBack: a pod that waits for a gate neither waits for a node nor has one.
+func TestHeldBack(t *testing.T) {
+	r := sample()
+	r.Batches[0].Unschedulable, r.Batches[0].HeldBack = 0, 1 // from 20 s to 40 s
+	for name, want := range map[string]float64{"pod-hours": 140.0 / 3600, "under.timeshare": 0} {
+		if v := Of(r).Get(name); v.Value == nil || math.Abs(*v.Value-want) > 1e-8 {
+			t.Errorf("%s: %v, missing %q, want %v", name, v.Value, v.Missing, want)
+		}
+	}
+}
+
 // TestNamesAreUsedAgain: a pod under the name of one that went asks for what it does itself.
 func TestNamesAreUsedAgain(t *testing.T) {
 	r := sample()
