@@ -109,6 +109,33 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestZones: node groups of one kind in several zones are told apart, and zones are summed up.
+func TestZones(t *testing.T) {
+	a, b := read(t, other), read(t, other)
+	zone := func(r *scalehist.ReplayReport, name string, up int) {
+		for i := range r.NodeGroups {
+			if g := &r.NodeGroups[i]; g.Name == name {
+				g.ScaledUp, g.Final = up, g.Initial+up
+			}
+		}
+	}
+	zone(b, "za", 3)
+	zone(b, "zb", 0)
+	zone(b, "zc", 0)
+	c, err := compare.Reports([]compare.Side{{"a", a}, {"b", b}}, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := c.Text()
+	_, zones, _ := strings.Cut(text, "\nzones\n")
+	zones, _, _ = strings.Cut(zones, "\nmetrics\n")
+	for _, want := range []string{"za 1->2 (+1 -0) 1->4 (+3 -0) +2", "zb 1->2 (+1 -0) 1->1 (+0 -0) -1", "zc 1->2 (+1 -0) 1->1 (+0 -0) -1"} {
+		if !strings.Contains(strings.Join(strings.Fields(zones), " "), want) {
+			t.Errorf("lacks %q:\n%s", want, zones)
+		}
+	}
+}
+
 // TestChanged counts what only one side decided, whatever the order.
 func TestChanged(t *testing.T) {
 	a, b := read(t, leastWaste), read(t, mostPods)

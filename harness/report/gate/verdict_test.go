@@ -158,6 +158,22 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+// TestTotalsAreOfBothSides: a scenario on one side only is no saving in a total, and fails by itself.
+func TestTotalsAreOfBothSides(t *testing.T) {
+	base, candidate := load(t, "testdata/baseline"), load(t, "testdata/baseline")
+	whole, err := Judge(policy(t, "total: {cost: +0}"), base, candidate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Judge(policy(t, "total: {cost: +0}"), base, candidate[:1])
+	if err != nil || v.Passed || *v.Total[0].Change != 0 || *v.Total[0].Baseline >= *whole.Total[0].Baseline {
+		t.Errorf("%v, passed %v, total %+v", err, v.Passed, v.Total)
+	}
+	if text := v.Text(false); strings.Count(text, "the candidate has no report of it (gone)") != 4 {
+		t.Errorf("the scenarios that are gone are not named:\n%s", text)
+	}
+}
+
 // TestNeverJudged: a limit that no scenario tells anything of is no limit that holds.
 func TestNeverJudged(t *testing.T) {
 	base := load(t, "testdata/baseline")

@@ -186,6 +186,22 @@ func TestCameAndWent(t *testing.T) {
 	}
 }
 
+// TestEmptyNodesCount: a node that nobody uses is not taken out of the sums, so over-provisioning shows.
+func TestEmptyNodesCount(t *testing.T) {
+	with, without := sample(), sample()
+	at := with.StartTime
+	with.ScaledUpNodes = append(with.ScaledUpNodes, scalehist.ScaledNode{Name: "idle", NodeGroup: "g", RequestedAt: at, ReadyAt: at, Offers: map[string]string{"cpu": "4", "memory": "8Gi"}})
+	a, b := Of(without), Of(with)
+	for name, more := range map[string]float64{"node-hours": 100.0 / 3600, "slack.memory": 8 * 100.0 / 3600} {
+		if got := *b.Get(name).Value - *a.Get(name).Value; math.Abs(got-more) > 1e-8 {
+			t.Errorf("%s: an idle node adds %v, want %v", name, got, more)
+		}
+	}
+	if *b.Get("utilization.cpu").Value >= *a.Get("utilization.cpu").Value || *b.Get("slack.relative.cpu").Value <= *a.Get("slack.relative.cpu").Value {
+		t.Error("an idle node changes no share")
+	}
+}
+
 // TestHeldBack: a pod that waits for a gate neither waits for a node nor has one.
 func TestHeldBack(t *testing.T) {
 	r := sample()
