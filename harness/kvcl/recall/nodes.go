@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ type step struct {
 }
 
 // maxSteps is how many changes of a node are kept.
-const maxSteps = 16
+const maxSteps = 64
 
 // nodes are the nodes of the scheduler's snapshot.
 type nodes struct {
@@ -149,10 +150,6 @@ func (x *node) lookAtPods() {
 
 // since are the changes of pods since a generation; false when it is too long ago.
 func (x *node) since(generation int64) ([]step, bool) {
-	for i := len(x.steps) - 1; i >= 0; i-- {
-		if x.steps[i].since == generation {
-			return x.steps[i:], true
-		}
-	}
-	return nil, false
+	i, ok := slices.BinarySearchFunc(x.steps, generation, func(s step, g int64) int { return cmp.Compare(s.since, g) })
+	return x.steps[i:], ok
 }
