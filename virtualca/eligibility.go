@@ -1,7 +1,6 @@
 package virtualca
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -91,7 +90,7 @@ func (l *loop) ineligible(n *corev1.Node, info *framework.NodeInfo) string {
 		limit = t.gpuUtilization
 	}
 	if u.value > limit {
-		return fmt.Sprintf("%s: %s %.1f%% > %.1f%%", nodeNotUnderutilized, u.resource, 100*u.value, 100*limit)
+		return f.why(overuse{u, limit})
 	}
 	return ""
 }

@@ -71,8 +71,8 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 }
 
 func (a *Autoscaler) newLoop(now time.Time, d *scalehist.Decision) *loop {
-	return &loop{a: a, now: now, d: d, likeness: map[[2]int]bool{}, groupOf: map[string]string{}, hidden: map[string]bool{},
-		stay: map[string]string{}, resourceUnready: map[string]int{}}
+	return &loop{a: a, now: now, d: d, likeness: map[[2]int]bool{}, groupOf: make(map[string]string, a.state.nodes), hidden: map[string]bool{},
+		stay: make(map[string]string, a.state.nodes), resourceUnready: map[string]int{}}
 }
 
 // refresh reads the node groups anew, after the provider changed a size.

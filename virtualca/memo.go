@@ -11,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/virtualca/drain"
 )
 
 // planMemo is a plan with all it rests on. Most loops of a day see what the one before saw: then the plan is the same,
@@ -42,8 +43,28 @@ type planKey struct {
 
 func (k *planKey) equal(o *planKey) bool {
 	return k.base == o.base && k.limit == o.limit && slices.Equal(k.groups, o.groups) && slices.Equal(k.candidates, o.candidates) &&
-		maps.Equal(k.unremovable, o.unremovable) && slices.Equal(k.pdbs, o.pdbs) && slices.Equal(k.rss, o.rss) && slices.Equal(k.sss, o.sss) &&
-		slices.Equal(k.dss, o.dss) && slices.Equal(k.jobs, o.jobs) && slices.Equal(k.rcs, o.rcs)
+		maps.Equal(k.unremovable, o.unremovable) && slices.Equal(k.pdbs, o.pdbs) && k.sameOwners(o)
+}
+
+func (k *planKey) sameOwners(o *planKey) bool {
+	return slices.Equal(k.rss, o.rss) && slices.Equal(k.sss, o.sss) && slices.Equal(k.dss, o.dss) && slices.Equal(k.jobs, o.jobs) && slices.Equal(k.rcs, o.rcs)
+}
+
+// ownersOf are the controllers of this loop's cluster, read anew when one has changed.
+func (d *downState) ownersOf(l *loop, k *planKey) *drain.Owners {
+	if d.owners == nil || !k.sameOwners(&d.ownersKey) {
+		d.owners, d.ownersKey = drain.NewOwners(l.objects), k.cloned()
+	}
+	return d.owners
+}
+
+// cloned is the key with lists of its own.
+func (k *planKey) cloned() planKey {
+	c := *k
+	c.groups, c.pdbs = slices.Clone(k.groups), slices.Clone(k.pdbs)
+	c.rss, c.sss, c.dss = slices.Clone(k.rss), slices.Clone(k.sss), slices.Clone(k.dss)
+	c.jobs, c.rcs = slices.Clone(k.jobs), slices.Clone(k.rcs)
+	return c
 }
 
 // planKey is the key of this loop's plan; false when it is not to be remembered: pods were placed in the snapshot, or
@@ -69,10 +90,7 @@ func (l *loop) recall(k *planKey) bool {
 
 // remember keeps a plan with a key taken before it was made. Slices and maps of the key that change in place are copied.
 func (l *loop) remember(k planKey, until time.Time, found []*removal) {
-	k.groups, k.pdbs = slices.Clone(k.groups), slices.Clone(k.pdbs)
-	k.rss, k.sss, k.dss = slices.Clone(k.rss), slices.Clone(k.sss), slices.Clone(k.dss)
-	k.jobs, k.rcs = slices.Clone(k.jobs), slices.Clone(k.rcs)
-	l.a.down.memo = &planMemo{planKey: k, until: until, found: found, stay: maps.Clone(l.stay), utilization: l.a.down.utilization}
+	l.a.down.memo = &planMemo{planKey: k.cloned(), until: until, found: found, stay: maps.Clone(l.stay), utilization: l.a.down.utilization}
 }
 
 // steadyUntil is when the verdict on some bound pod changes by age; false when time matters at any instant. Ask it of a

@@ -1,8 +1,10 @@
 package virtualca
 
 import (
+	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -21,6 +23,25 @@ type nodeFacts struct {
 	// emptiness is that of loop.emptiness, -1 before it was asked for; utilization is by what is left out of it.
 	emptiness   int
 	utilization map[[2]bool]utilization
+	// standing are the pods that come with the node: mirror pods and those of DaemonSets, but for those that terminate.
+	standing []*corev1.Pod
+	// overused is why the node is not underutilized, and what says so.
+	overused    string
+	overusedFor overuse
+}
+
+// overuse is a utilization above a limit.
+type overuse struct {
+	utilization
+	limit float64
+}
+
+// why says that a node is not underutilized. Most nodes say the same in loop after loop.
+func (f *nodeFacts) why(o overuse) string {
+	if f.overused == "" || f.overusedFor != o {
+		f.overused, f.overusedFor = fmt.Sprintf("%s: %s %.1f%% > %.1f%%", nodeNotUnderutilized, o.resource, 100*o.value, 100*o.limit), o
+	}
+	return f.overused
 }
 
 // factsFor bounds how long facts hold.
@@ -38,6 +59,8 @@ func (l *loop) facts(n *framework.NodeInfo) *nodeFacts {
 		p := info.GetPod()
 		if p.DeletionTimestamp != nil {
 			f.timed = true
+		} else if isMirrorPod(p) || isDaemonSetPod(p) {
+			f.standing = append(f.standing, p)
 		}
 		if len(p.Spec.ResourceClaims) > 0 {
 			f.claims++

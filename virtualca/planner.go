@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +34,9 @@ type downState struct {
 	deletions *deletions
 	cooldown  cooldown
 	memo      *planMemo
+	// owners are of the objects of ownersKey.
+	owners    *drain.Owners
+	ownersKey planKey
 	// facts are by node name.
 	facts map[string]*nodeFacts
 }
@@ -115,7 +120,7 @@ func (l *loop) plan(ctx context.Context, candidates []*corev1.Node) error {
 	if err != nil {
 		return err
 	}
-	judge := &drain.Judge{Now: l.now, Options: l.a.settings.Down.Rules, Owners: drain.NewOwners(l.objects), Budgets: budgets}
+	judge := &drain.Judge{Now: l.now, Options: l.a.settings.Down.Rules, Owners: d.ownersOf(l, &key), Budgets: budgets}
 	d.utilization = make(map[string]float64, len(candidates))
 	d.oldCopies, d.copies = d.copies, map[*corev1.Pod]*corev1.Pod{}
 
@@ -188,8 +193,12 @@ func (d *downState) update(found []*removal, now time.Time) {
 
 // reportStays lists why candidates stay, by node name.
 func (l *loop) reportStays() {
+	if len(l.stay) == 0 {
+		return
+	}
+	l.d.Unremovable = make([]scalehist.NodeReason, 0, len(l.stay))
 	for n, why := range l.stay {
 		l.d.Unremovable = append(l.d.Unremovable, scalehist.NodeReason{Node: n, Reason: why})
 	}
-	sort.Slice(l.d.Unremovable, func(i, j int) bool { return l.d.Unremovable[i].Node < l.d.Unremovable[j].Node })
+	slices.SortFunc(l.d.Unremovable, func(a, b scalehist.NodeReason) int { return strings.Compare(a.Node, b.Node) })
 }

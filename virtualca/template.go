@@ -104,14 +104,11 @@ func (l *loop) goodExample(n *corev1.Node) bool {
 	return ok && since.Add(nodeStable).Before(l.now) && !n.Spec.Unschedulable && !hasTaint(n, toBeDeletedTaint)
 }
 
+// fromNode makes an example of a real node. The snapshot is as the cluster is.
 func (l *loop) fromNode(n *corev1.Node) *example {
-	var pods []*corev1.Pod
-	for _, p := range l.bound[n.Name] {
-		if p.DeletionTimestamp == nil && (isMirrorPod(p) || isDaemonSetPod(p)) {
-			pods = append(pods, p)
-		}
-	}
-	return &example{node: n, pods: pods, at: l.now}
+	s := l.a.checker.Snapshot()
+	at, _ := s.Index(n.Name)
+	return &example{node: n, pods: l.facts(s.NodeInfo(at)).standing, at: l.now}
 }
 
 // sanitize turns a node (owned by the call) into a template: a name of its own, without what only that node has, and

@@ -3,7 +3,6 @@ package fit
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,12 +38,6 @@ type Checker struct {
 	// last is the position of the last round-robin match, upstream's lastIndex: it starts at 0, so that the very
 	// first search begins at position 1.
 	last int
-}
-
-type baseNode struct {
-	node *corev1.Node
-	pods []*corev1.Pod
-	slot *slot
 }
 
 // Rejection is why a pod does not fit a node, in the scheduler's words.
@@ -121,46 +114,6 @@ func (c *Checker) Reset(o *scalehist.Objects, nodes []*corev1.Node, pods func(no
 		c.oldShapes, c.oldPods = nil, nil
 	}
 	return nil
-}
-
-// baseNodes finds what a node was in the last base: mostly in the same place.
-func (c *Checker) baseNodes() func(at int, name string) *baseNode {
-	last := c.nodes
-	var byName map[string]*baseNode
-	return func(at int, name string) *baseNode {
-		if at < len(last) && last[at].node.Name == name {
-			return &last[at]
-		}
-		if byName == nil {
-			byName = make(map[string]*baseNode, len(last))
-			for i := range last {
-				byName[last[i].node.Name] = &last[i]
-			}
-		}
-		return byName[name]
-	}
-}
-
-func (c *Checker) baseNode(n *corev1.Node, pods []*corev1.Pod, old *baseNode) baseNode {
-	if old != nil && old.node == n && slices.Equal(old.pods, pods) {
-		return *old
-	}
-	kept := map[*corev1.Pod]fwk.PodInfo{}
-	if old != nil {
-		for i, p := range old.pods {
-			kept[p] = old.slot.info.Pods[i]
-		}
-	}
-	info := framework.NewNodeInfo()
-	info.SetNode(n)
-	for _, p := range pods {
-		if i, ok := kept[p]; ok {
-			info.AddPodInfo(i)
-			continue
-		}
-		info.AddPodInfo(c.boundInfo(p))
-	}
-	return baseNode{node: n, pods: slices.Clone(pods), slot: newSlot(info, 0)}
 }
 
 // entry returns what is known of a pod, computing it at first sight.

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
@@ -25,19 +24,26 @@ type interest struct {
 	waiting map[types.UID]*refusal
 	byPod   map[*corev1.Pod]*refusal
 	// of is the plugins that registered for an event.
-	of map[fwk.ClusterEvent]sets.Set[string]
+	of map[fwk.ClusterEvent]plugins
+	// bits are the plugins by name.
+	bits map[string]plugins
 }
 
-// refusal is who refused a pod at its last try: plugins, those it is pending for among them.
+// plugins are a set of plugins: a bit each, and one for all for which there is none left.
+type plugins uint64
+
+const otherPlugins plugins = 1 << 63
+
+// refusal is who refused a pod at its last try: by, those it is pending for among them.
 type refusal struct {
-	plugins sets.Set[string]
+	by plugins
 	// over: the pod waits no more.
 	over bool
 }
 
-func newInterest(ctx context.Context, q internalqueue.SchedulingQueue, plugins []fwk.EnqueueExtensions) (*interest, error) {
-	i := &interest{SchedulingQueue: q, registered: map[string][]fwk.ClusterEvent{}, waiting: map[types.UID]*refusal{}, byPod: map[*corev1.Pod]*refusal{}, of: map[fwk.ClusterEvent]sets.Set[string]{}}
-	for _, p := range plugins {
+func newInterest(ctx context.Context, q internalqueue.SchedulingQueue, extensions []fwk.EnqueueExtensions) (*interest, error) {
+	i := &interest{SchedulingQueue: q, registered: map[string][]fwk.ClusterEvent{}, waiting: map[types.UID]*refusal{}, byPod: map[*corev1.Pod]*refusal{}, of: map[fwk.ClusterEvent]plugins{}, bits: map[string]plugins{}}
+	for _, p := range extensions {
 		events, err := p.EventsToRegister(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("events of plugin %s: %w", p.Name(), err)
@@ -60,7 +66,25 @@ func (i *interest) failed(info *framework.QueuedPodInfo) {
 		r = &refusal{}
 		i.waiting[info.Pod.UID] = r
 	}
-	r.plugins = info.UnschedulablePlugins.Union(info.PendingPlugins)
+	r.by = 0
+	for name := range info.UnschedulablePlugins {
+		r.by |= i.bit(name)
+	}
+	for name := range info.PendingPlugins {
+		r.by |= i.bit(name)
+	}
+}
+
+// bit is the plugin of a name.
+func (i *interest) bit(name string) plugins {
+	b, known := i.bits[name]
+	if !known {
+		if b = 1 << len(i.bits); len(i.bits) >= 63 {
+			b = otherPlugins
+		}
+		i.bits[name] = b
+	}
+	return b
 }
 
 // placed forgets a pod that waits no more.
@@ -98,37 +122,27 @@ func (i *interest) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event fwk.C
 	interested := i.interestedIn(event)
 	i.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, event, oldObj, newObj, func(pod *corev1.Pod) bool {
 		// A pod that nobody refused is worth another try to upstream, and one that never failed is gated.
-		if r := i.refused(pod); r != nil && r.plugins.Len() > 0 && !meet(r.plugins, interested) {
+		if r := i.refused(pod); r != nil && r.by != 0 && r.by&interested == 0 {
 			return false
 		}
 		return preCheck == nil || preCheck(pod)
 	})
 }
 
-// meet says whether two sets have a member in common; a holds one or two.
-func meet(a, b sets.Set[string]) bool {
-	for name := range a {
-		if b.Has(name) {
-			return true
-		}
-	}
-	return false
-}
-
-func (i *interest) interestedIn(event fwk.ClusterEvent) sets.Set[string] {
-	s, known := i.of[event]
+// interestedIn are the plugins that registered for an event.
+func (i *interest) interestedIn(event fwk.ClusterEvent) plugins {
+	of, known := i.of[event]
 	if known {
-		return s
+		return of
 	}
-	s = sets.New[string]()
 	for name, events := range i.registered {
 		for _, e := range events {
 			if framework.MatchClusterEvents(e, event) {
-				s.Insert(name)
+				of |= i.bit(name)
 				break
 			}
 		}
 	}
-	i.of[event] = s
-	return s
+	i.of[event] = of
+	return of
 }

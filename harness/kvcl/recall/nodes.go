@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,7 +22,19 @@ type node struct {
 	zone             int
 	hasZone, hasHost bool
 	hasImages        bool
+	pods             []*corev1.Pod
+	// steps are the last changes of pods, oldest first: who counted at the generation before one can go on from there.
+	steps []step
 }
+
+// step is what changed about the pods of a node since a generation.
+type step struct {
+	since      int64
+	gone, came []*corev1.Pod
+}
+
+// maxSteps is how many changes of a node are kept.
+const maxSteps = 64
 
 // nodes are the nodes of the scheduler's snapshot.
 type nodes struct {
@@ -103,5 +116,40 @@ func (n *nodes) look(x *node) {
 			n.withImages--
 		}
 	}
+	x.lookAtPods()
 	x.generation = x.info.Generation
+}
+
+// lookAtPods notes which pods are on a node, and what changed since it was looked at last. A pod in another place of the
+// list has gone and come, which adds up to nothing.
+func (x *node) lookAtPods() {
+	var s step
+	for i, info := range x.info.Pods {
+		p := info.GetPod()
+		switch {
+		case i == len(x.pods):
+			x.pods = append(x.pods, p)
+		case x.pods[i] == p:
+			continue
+		default:
+			s.gone = append(s.gone, x.pods[i])
+			x.pods[i] = p
+		}
+		s.came = append(s.came, p)
+	}
+	left := len(x.info.Pods)
+	s.gone = append(s.gone, x.pods[left:]...)
+	clear(x.pods[left:])
+	x.pods = x.pods[:left]
+	if len(x.steps) == maxSteps {
+		x.steps = slices.Delete(x.steps, 0, 1)
+	}
+	s.since = x.generation
+	x.steps = append(x.steps, s)
+}
+
+// since are the changes of pods since a generation; false when it is too long ago.
+func (x *node) since(generation int64) ([]step, bool) {
+	i, ok := slices.BinarySearchFunc(x.steps, generation, func(s step, g int64) int { return cmp.Compare(s.since, g) })
+	return x.steps[i:], ok
 }

@@ -132,15 +132,26 @@ func (c *counts) on(n *node) int64 {
 	if at.generation == n.generation {
 		return at.pods
 	}
-	at.pods = 0
-	for _, i := range n.info.Pods {
-		p := i.GetPod()
-		if p.DeletionTimestamp == nil && p.Namespace == c.namespace && c.selector.Matches(labels.Set(p.Labels)) {
-			at.pods++
+	steps, ok := n.since(at.generation)
+	if ok {
+		for i := range steps {
+			at.pods += c.matching(steps[i].came) - c.matching(steps[i].gone)
 		}
+	} else {
+		at.pods = c.matching(n.pods)
 	}
 	at.generation = n.generation
 	return at.pods
+}
+
+// matching counts the pods that the selector matches.
+func (c *counts) matching(pods []*corev1.Pod) (n int64) {
+	for _, p := range pods {
+		if p.DeletionTimestamp == nil && p.Namespace == c.namespace && c.selector.Matches(labels.Set(p.Labels)) {
+			n++
+		}
+	}
+	return n
 }
 
 // score adds the scores of default spreading to the candidates of a cycle.

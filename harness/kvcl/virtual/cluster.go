@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -39,6 +38,9 @@ type Cluster struct {
 	finishing  finishes
 	daemonPods map[string][]types.NamespacedName
 	tally      tally
+	// arrivals counts the pods that ever were; onNode files the live ones under their nodes.
+	arrivals int64
+	onNode   map[string]map[types.NamespacedName]*pod
 	// births numbers the pods that ever were under a name, to give a pod that comes back a UID of its own.
 	births map[types.NamespacedName]int
 	nodes  map[string]*corev1.Node
@@ -76,6 +78,7 @@ func New(plane kvcl.ControlPlane) *Cluster {
 	return &Cluster{
 		plane:  plane,
 		pods:   map[types.NamespacedName]*pod{},
+		onNode: map[string]map[types.NamespacedName]*pod{},
 		births: map[types.NamespacedName]int{},
 		nodes:  map[string]*corev1.Node{},
 		taints: map[string][]corev1.Taint{},
@@ -342,7 +345,7 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 	delete(c.noExecute, name)
 	c.budgetsDirty = true
 	var out []scalehist.Change
-	for _, key := range c.podsWhere(func(p *corev1.Pod) bool { return p.Spec.NodeName == name || isDaemon(p) && daemonNode(p) == name }) {
+	for _, key := range podsWhere(c.onNode[name], func(*corev1.Pod) bool { return true }) {
 		known := c.pods[key]
 		c.drop(key)
 		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: known.object})
@@ -352,27 +355,6 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 		}
 	}
 	return append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: node})
-}
-
-// podsWhere lists live pods in the order the plane has them, then those it has not been told of yet, by name.
-func (c *Cluster) podsWhere(match func(*corev1.Pod) bool) []types.NamespacedName {
-	var out []types.NamespacedName
-	seen := map[types.NamespacedName]bool{}
-	for _, p := range c.plane.Cluster().Pods {
-		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-		seen[key] = true
-		if known := c.pods[key]; known != nil && match(known.object) {
-			out = append(out, key)
-		}
-	}
-	told := len(out)
-	for key, p := range c.pods {
-		if !seen[key] && match(p.object) {
-			out = append(out, key)
-		}
-	}
-	slices.SortFunc(out[told:], func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
-	return out
 }
 
 // Next is the earliest instant at which a finite pod finishes, or a pod leaves a tainted node.

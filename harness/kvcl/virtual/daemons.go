@@ -41,7 +41,7 @@ func (c *Cluster) admitDaemonSet(ch scalehist.Change, ds *appsv1.DaemonSet) (out
 // daemonPodsOf deletes the pods of a DaemonSet that is gone.
 func (c *Cluster) daemonPodsOf(at time.Time, ds *appsv1.DaemonSet) []scalehist.Change {
 	var out []scalehist.Change
-	for _, key := range c.podsWhere(func(p *corev1.Pod) bool { return ownedBy(p, ds) }) {
+	for _, key := range podsWhere(c.pods, func(p *corev1.Pod) bool { return ownedBy(p, ds) }) {
 		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: c.pods[key].object})
 		c.drop(key)
 	}

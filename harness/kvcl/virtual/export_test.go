@@ -37,10 +37,25 @@ func (c *Cluster) Recount() error {
 	if len(c.daemonPods) != len(daemons) {
 		return fmt.Errorf("there are DaemonSet pods of %d names, want %d", len(c.daemonPods), len(daemons))
 	}
+	filed := 0
+	for node, pods := range c.onNode {
+		for key, p := range pods {
+			if c.pods[key] != p || placeOf(p.object) != node {
+				return fmt.Errorf("%s is filed under node %q", key, node)
+			}
+			filed++
+		}
+	}
 	for key, p := range c.pods {
+		if placeOf(p.object) != "" {
+			filed--
+		}
 		if want := (types.NamespacedName{Namespace: p.object.Namespace, Name: p.object.Name}); key != want {
 			return fmt.Errorf("%s is filed as %s", want, key)
 		}
+	}
+	if filed != 0 {
+		return fmt.Errorf("%d more pods are filed under nodes than stand on them", filed)
 	}
 	return nil
 }

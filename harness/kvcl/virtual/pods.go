@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"cmp"
 	"container/heap"
 	"slices"
 	"time"
@@ -16,6 +17,10 @@ type pod struct {
 	// finishAt is set once a finite pod is Running.
 	finishAt time.Time
 	done     bool
+	// order counts births: the plane has its pods in this order, too.
+	order int64
+	// node it is filed under: the one it stands on, or is meant for as the pod of a DaemonSet.
+	node string
 	// daemon is what reconcileDaemons looks the pod of a DaemonSet up by; empty for others.
 	daemon string
 	// budgets it counts for, by index, and whether as healthy.
@@ -31,14 +36,17 @@ func copied(p *corev1.Pod) *corev1.Pod {
 }
 
 // A step must not cost more because the cluster is large, so what is asked of all pods is kept: who finishes next, who is
-// counted by which budget, which DaemonSet pods a node has. put, show, finishing and drop keep it.
+// counted by which budget, which pods and DaemonSet pods a node has. put, show, finishing and drop keep it.
 
 // put registers a pod that is born.
 func (c *Cluster) put(key types.NamespacedName, p *pod) {
 	if old := c.pods[key]; old != nil {
 		c.drop(key) // replaced on the spot
 	}
+	c.arrivals++
+	p.order = c.arrivals
 	c.pods[key] = p
+	c.file(key, p)
 	c.indexDaemon(key, p)
 	c.runs(key, p)
 	c.tally.count(p)
@@ -49,8 +57,12 @@ func (c *Cluster) show(p *pod, object *corev1.Pod) {
 	c.tally.uncount(p)
 	p.object = object
 	c.tally.count(p)
+	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	if placeOf(object) != p.node {
+		c.unfile(key, p)
+		c.file(key, p)
+	}
 	if p.daemon != "" {
-		key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 		c.unindexDaemon(key, p)
 		c.indexDaemon(key, p) // it may have a node now
 	}
@@ -64,7 +76,49 @@ func (c *Cluster) drop(key types.NamespacedName) {
 	}
 	delete(c.pods, key)
 	c.tally.uncount(p)
+	c.unfile(key, p)
 	c.unindexDaemon(key, p)
+}
+
+// placeOf is the node a pod stands on, or is meant for as the pod of a DaemonSet; "" for others.
+func placeOf(p *corev1.Pod) string {
+	if p.Spec.NodeName == "" && isDaemon(p) {
+		return daemonNode(p)
+	}
+	return p.Spec.NodeName
+}
+
+// file files a pod under its node.
+func (c *Cluster) file(key types.NamespacedName, p *pod) {
+	if p.node = placeOf(p.object); p.node == "" {
+		return
+	}
+	if c.onNode[p.node] == nil {
+		c.onNode[p.node] = map[types.NamespacedName]*pod{}
+	}
+	c.onNode[p.node][key] = p
+}
+
+func (c *Cluster) unfile(key types.NamespacedName, p *pod) {
+	if p.node == "" {
+		return
+	}
+	delete(c.onNode[p.node], key)
+	if len(c.onNode[p.node]) == 0 {
+		delete(c.onNode, p.node)
+	}
+}
+
+// podsWhere lists live pods that match, in the order of their births.
+func podsWhere(pods map[types.NamespacedName]*pod, match func(*corev1.Pod) bool) []types.NamespacedName {
+	var out []types.NamespacedName
+	for key, p := range pods {
+		if match(p.object) {
+			out = append(out, key)
+		}
+	}
+	slices.SortFunc(out, func(a, b types.NamespacedName) int { return cmp.Compare(pods[a].order, pods[b].order) })
+	return out
 }
 
 func (c *Cluster) indexDaemon(key types.NamespacedName, p *pod) {

@@ -114,7 +114,7 @@ func (c *Cluster) evictTainted(now time.Time) []scalehist.Change {
 		return nil
 	}
 	var out []scalehist.Change
-	keys := c.podsWhere(func(p *corev1.Pod) bool {
+	keys := podsWhere(c.pods, func(p *corev1.Pod) bool {
 		if p.Spec.NodeName == "" {
 			return false
 		}

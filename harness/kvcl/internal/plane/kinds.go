@@ -28,8 +28,9 @@ type Kind struct {
 	Status bool
 	// New returns an empty object.
 	New func() scalehist.Object
-	// put writes objects, in order, to their slice of o.
-	put func(o *scalehist.Objects, objects []scalehist.Object)
+	// patch makes the kind's slice of o anew from the one that was in from. ordinals are those of the objects in from; it
+	// returns those of the objects in o.
+	patch func(o, from *scalehist.Objects, ordinals []int64, edits []edit) []int64
 }
 
 // Kinds are all of scalehist.Objects, in the order in which the scheduler sees their changes: what pods need comes
@@ -77,12 +78,9 @@ func newKind[T scalehist.Object](name, resource string, namespaced, status bool,
 	return &Kind{
 		Name: name, Resource: resource, Namespaced: namespaced, Status: status, Group: group, Version: "v1",
 		New: func() scalehist.Object { return reflect.New(elem).Interface().(scalehist.Object) },
-		put: func(o *scalehist.Objects, objects []scalehist.Object) {
-			list := make([]T, len(objects))
-			for i, obj := range objects {
-				list[i] = obj.(T)
-			}
-			*slot(o) = list
+		patch: func(o, from *scalehist.Objects, ordinals []int64, edits []edit) (now []int64) {
+			*slot(o), now = patched(*slot(from), ordinals, edits)
+			return now
 		},
 	}
 }

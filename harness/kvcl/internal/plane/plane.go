@@ -87,5 +87,5 @@ func (pl *Plane) Sync(ctx context.Context) error {
 // Cluster lists the objects, with recorded or virtual times and UIDs.
 func (pl *Plane) Cluster() *scalehist.Objects {
 	pl.drain()
-	return pl.store.list()
+	return pl.store.listing.list()
 }

@@ -52,7 +52,7 @@ func (pl *Plane) settled(r Settled) Settled {
 			continue // preempted after it was tried
 		}
 		it.setUnschedulable(u.Message, u.Nominated, pl.now)
-		pl.store.dirty[PodKind.Order] = true
+		pl.store.listing.touch(it)
 		left = append(left, u)
 	}
 	r.Unschedulable = left
@@ -135,7 +135,7 @@ func (pl *Plane) foreign(ev Event) *item {
 func (pl *Plane) redeliver(it *item, obj scalehist.Object) {
 	it.shown = Version(obj)
 	it.obj = it.restore(obj, pl.now)
-	pl.store.dirty[it.kind.Order] = true
+	pl.store.listing.touch(it)
 	pl.pending = append(pl.pending, change{obj: it.obj})
 }
 

@@ -1,9 +1,7 @@
 package plane
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,31 +46,30 @@ type item struct {
 	budget *policyv1.PodDisruptionBudgetStatus
 	// implicit namespaces were made because something in them was.
 	implicit bool
+	// listed: it is one of those that Cluster shows, once it has an obj.
+	listed bool
 }
 
 // store knows every object by name and by the server's UID. One goroutine uses it.
 type store struct {
-	byName []map[string]*item
-	byUID  []map[types.UID]*item
-	// ordered are the items of each kind by ordinal: in creation order.
-	ordered  [][]*item
-	dirty    []bool
+	byName   []map[string]*item
+	byUID    []map[types.UID]*item
 	ordinals int64
 	// podOrdinal is by virtual UID: the scheduler asks.
 	podOrdinal map[types.UID]int64
 	podByUID   map[types.UID]*item
 	names      map[string]int
-	objects    *scalehist.Objects
+	listing    listing
 }
 
 func newStore() *store {
 	s := &store{
 		byName: make([]map[string]*item, len(Kinds)), byUID: make([]map[types.UID]*item, len(Kinds)),
-		ordered: make([][]*item, len(Kinds)), dirty: make([]bool, len(Kinds)),
 		podOrdinal: map[types.UID]int64{}, podByUID: map[types.UID]*item{}, names: map[string]int{},
+		listing: newListing(),
 	}
 	for i := range Kinds {
-		s.byName[i], s.byUID[i], s.dirty[i] = map[string]*item{}, map[types.UID]*item{}, true
+		s.byName[i], s.byUID[i] = map[string]*item{}, map[types.UID]*item{}
 	}
 	return s
 }
@@ -103,9 +100,11 @@ func (s *store) newItem(k *Kind, obj scalehist.Object, at time.Time) *item {
 func (s *store) add(it *item, created scalehist.Object) {
 	it.apiUID, it.latest = created.GetUID(), created
 	s.byName[it.kind.Order][Name(created)] = it
-	s.unorder(s.byUID[it.kind.Order][it.apiUID])
+	if other := s.byUID[it.kind.Order][it.apiUID]; other != nil {
+		s.listing.leave(other)
+	}
 	s.byUID[it.kind.Order][it.apiUID] = it
-	s.order(it)
+	s.listing.join(it)
 	if it.kind == PodKind {
 		s.podOrdinal[it.uid] = it.ordinal
 		s.podByUID[it.uid] = it
@@ -119,66 +118,13 @@ func (s *store) forget(it *item, objName string) {
 		delete(s.byName[o], objName)
 	}
 	delete(s.byUID[o], it.apiUID)
-	s.unorder(it)
-	s.dirty[o] = true
+	s.listing.leave(it)
 	if it.kind == PodKind && s.podByUID[it.uid] == it {
 		delete(s.podByUID, it.uid)
 	}
 }
 
 func (s *store) find(k *Kind, objName string) *item { return s.byName[k.Order][objName] }
-
-// place is where the item of an ordinal is, or belongs, among those of its kind.
-func (s *store) place(it *item) (int, bool) {
-	return slices.BinarySearchFunc(s.ordered[it.kind.Order], it.ordinal, func(o *item, ordinal int64) int { return cmp.Compare(o.ordinal, ordinal) })
-}
-
-// order files an item in creation order: nearly always at the end.
-func (s *store) order(it *item) {
-	o := it.kind.Order
-	if n := len(s.ordered[o]); n == 0 || s.ordered[o][n-1].ordinal < it.ordinal {
-		s.ordered[o] = append(s.ordered[o], it)
-		return
-	}
-	if i, there := s.place(it); there {
-		s.ordered[o][i] = it
-	} else {
-		s.ordered[o] = slices.Insert(s.ordered[o], i, it)
-	}
-}
-
-func (s *store) unorder(it *item) {
-	if it == nil {
-		return
-	}
-	if i, there := s.place(it); there {
-		s.ordered[it.kind.Order] = slices.Delete(s.ordered[it.kind.Order], i, i+1)
-	}
-}
-
-// list returns the objects for Cluster; only Kinds that changed are listed anew, and without sorting: that is a copy of
-// pointers.
-func (s *store) list() *scalehist.Objects {
-	o := &scalehist.Objects{}
-	if s.objects != nil {
-		*o = *s.objects
-	}
-	for _, k := range Kinds {
-		if !s.dirty[k.Order] {
-			continue
-		}
-		objects := make([]scalehist.Object, 0, len(s.ordered[k.Order]))
-		for _, it := range s.ordered[k.Order] {
-			if it.obj != nil {
-				objects = append(objects, it.obj)
-			}
-		}
-		k.put(o, objects)
-		s.dirty[k.Order] = false
-	}
-	s.objects = o
-	return o
-}
 
 // serverMade says whether the API server makes the object on its own, some time after its start. Such objects are
 // not part of the cluster until Apply adds them.

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"github.com/scalehist/scalehist"
 )
 
 var someTime = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -19,8 +21,9 @@ func TestStoreKeepsCreationOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newStore()
 		var waiting, filed []*item
+		var last, lastWant []*corev1.Pod
 		for i := range rapid.IntRange(1, 40).Draw(rt, "steps") {
-			switch rapid.IntRange(0, 2).Draw(rt, "step") {
+			switch rapid.IntRange(0, 3).Draw(rt, "step") {
 			case 0: // made, and filed later: parallel writes come back in any order
 				p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("p-%d", i), UID: types.UID(fmt.Sprint(i))}}
 				it := s.newItem(PodKind, p, someTime)
@@ -39,19 +42,29 @@ func TestStoreKeepsCreationOrder(t *testing.T) {
 					s.forget(filed[i], Name(filed[i].obj))
 					filed = slices.Delete(filed, i, i+1)
 				}
+			case 3:
+				if len(filed) > 0 {
+					it := filed[rapid.IntRange(0, len(filed)-1).Draw(rt, "which")]
+					it.obj = it.obj.DeepCopyObject().(scalehist.Object)
+					s.listing.touch(it)
+				}
 			}
-			s.dirty[PodKind.Order] = true
+			if !rapid.Bool().Draw(rt, "list") {
+				continue // several changes between two lists
+			}
 			slices.SortFunc(filed, func(a, b *item) int { return int(a.ordinal - b.ordinal) })
-			var want, got []string
+			want := []*corev1.Pod{}
 			for _, it := range filed {
-				want = append(want, it.obj.GetName())
+				want = append(want, it.obj.(*corev1.Pod))
 			}
-			for _, p := range s.list().Pods {
-				got = append(got, p.Name)
-			}
+			got := s.listing.list().Pods
 			if !slices.Equal(want, got) {
 				rt.Fatalf("got %v, want %v", got, want)
 			}
+			if !slices.Equal(last, lastWant) {
+				rt.Fatalf("an earlier list has become %v, it was %v", last, lastWant)
+			}
+			last, lastWant = got, want
 		}
 	})
 }
@@ -59,15 +72,17 @@ func TestStoreKeepsCreationOrder(t *testing.T) {
 // BenchmarkClusterOneChange lists 20,000 pods of which one changed.
 func BenchmarkClusterOneChange(b *testing.B) {
 	s := newStore()
+	var some *item
 	for i := range 20000 {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("p-%d", i), UID: types.UID(fmt.Sprint(i))}}
 		it := s.newItem(PodKind, p, someTime)
 		it.obj = p
 		s.add(it, p)
+		some = it
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s.dirty[PodKind.Order] = true
-		s.list()
+		s.listing.touch(some)
+		s.listing.list()
 	}
 }
