@@ -12,10 +12,10 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record golden lint bench bench-keep fuzz mutation build install gitdiff clean assets
+.PHONY: help scenarios test record golden lint bench bench-keep fuzz mutation build image release-extras install gitdiff clean assets
 
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 scenarios: assets ## Run the regression suite: one line per scenario, reports and JUnit under gen/
 	@mkdir -p $(GEN)
@@ -70,6 +70,16 @@ mutation: ## Break one rule of the virtual autoscaler at a time; fails when noth
 build: gitdiff ## Build bin/scalehist
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/scalehist ./cmd/scalehist
 
+image: assets ## Make dist/scalehist-image.tar: scalehist with the control plane inside, for docker load, podman load, crane push
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o dist/linux/scalehist ./cmd/scalehist
+	$(GO) run ./internal/release image -binary dist/linux/scalehist -o dist/scalehist-image.tar -version '$(VERSION)'
+	$(GO) run ./internal/release sbom -version '$(VERSION)' -o dist/scalehist.cdx.json dist/linux/scalehist $$($(GO) run ./internal/assetsbuild | sed 's/.*: //' | awk '{print $$0"/kube-apiserver "$$0"/etcd"}')
+
+release-extras: ## Make the man pages and completion scripts that archives have, under dist-extras/
+	@mkdir -p dist-extras/completion
+	$(GO) run ./cmd/scalehist man --dir dist-extras/man
+	for shell in bash zsh fish; do $(GO) run ./cmd/scalehist completion $$shell > dist-extras/completion/scalehist.$$shell; done
+
 install: ## Install scalehist into the Go bin directory
 	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/scalehist
 
@@ -77,7 +87,7 @@ gitdiff: ## Let git show histories (*.db) as text in this checkout
 	@git config diff.scalehist.textconv '$(GO) run ./cmd/scalehist export' && git config diff.scalehist.cachetextconv true
 
 clean: ## Remove what was built or generated here (not the cached kube-apiserver and etcd)
-	rm -rf bin $(GEN) bench/latest
+	rm -rf bin dist dist-extras $(GEN) bench/latest
 
 assets: ## Find kube-apiserver and etcd, or build them once (minutes)
 	@$(GO) run ./internal/assetsbuild

@@ -9,4 +9,7 @@ var (
 	GoMod []byte
 	//go:embed go.sum
 	GoSum []byte
+	// License is the text of the licence, for whatever ships without a checkout.
+	//go:embed LICENSE
+	License []byte
 )

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -12,6 +13,9 @@ import (
 
 // SchemaID names the published JSON Schema of the report, docs/report.schema.json.
 const SchemaID = "https://github.com/scalehist/scalehist/blob/main/docs/report.schema.json"
+
+// addedLater is a key that the first reports of version 1 lack: what is added to a version is never required.
+const addedLater = "steps"
 
 // Schema is the JSON Schema (2020-12) of a ReplayReport, made from the Go types.
 func Schema() ([]byte, error) {
@@ -34,6 +38,7 @@ func Schema() ([]byte, error) {
 		},
 	}
 	s := reflector.Reflect(&scalehist.ReplayReport{})
+	s.Required = slices.DeleteFunc(s.Required, func(key string) bool { return key == addedLater })
 	s.ID = SchemaID
 	s.Title = "scalehist replay report"
 	b, err := json.MarshalIndent(s, "", "  ")
