@@ -119,12 +119,13 @@ func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
 
 // Apply implements ControlPlane. Pods that are added, updated or deleted one after the other are written in parallel.
 func (e *EnvTest) Apply(ctx context.Context, changes []scalehist.Change) error {
-	return e.plane.Apply(ctx, changes)
+	return e.procs.lost(e.plane.Apply(ctx, changes))
 }
 
 // Settle implements ControlPlane.
 func (e *EnvTest) Settle(ctx context.Context, now time.Time) (Settled, error) {
-	return e.plane.Settle(ctx, now)
+	settled, err := e.plane.Settle(ctx, now)
+	return settled, e.procs.lost(err)
 }
 
 // Cluster implements ControlPlane.
@@ -132,12 +133,12 @@ func (e *EnvTest) Cluster() *scalehist.Objects { return e.plane.Cluster() }
 
 // Evict implements ControlPlane. The pod is gone when it returns: grace periods are the caller's to model.
 func (e *EnvTest) Evict(ctx context.Context, namespace, name string) error {
-	return e.plane.Evict(ctx, namespace, name)
+	return e.procs.lost(e.plane.Evict(ctx, namespace, name))
 }
 
 // SetTaints implements ControlPlane.
 func (e *EnvTest) SetTaints(ctx context.Context, node string, taints []corev1.Taint) error {
-	return e.plane.SetTaints(ctx, node, taints)
+	return e.procs.lost(e.plane.SetTaints(ctx, node, taints))
 }
 
 // Client implements ControlPlane.

@@ -10,7 +10,7 @@ import (
 
 // watchFate says in the end how a child ended: "was killed by SIGKILL", "exited with code 1"; "" when only envtest, which
 // waits for it as well, got to know. It leaves the child for envtest to reap.
-func watchFate(pid int) <-chan string {
+func watchFate(pid int) chan string {
 	fate := make(chan string, 1)
 	go func() {
 		var info unix.Siginfo

@@ -81,7 +81,7 @@ func stopped(t *testing.T, err error) *processes {
 	}
 	p := &processes{
 		home: h, links: map[string]string{}, started: make(chan error, 1), release: make(chan struct{}),
-		stopEnv: func() error { return err }, requestTimeout: requestTimeout, pids: map[string]int{}, fates: map[string]<-chan string{},
+		stopEnv: func() error { return err }, requestTimeout: requestTimeout, pids: map[string]int{}, fates: map[string]chan string{},
 	}
 	for _, name := range childNames {
 		p.links[name] = filepath.Join(h.Dir, name)

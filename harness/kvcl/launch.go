@@ -55,7 +55,9 @@ type processes struct {
 	// pids are the processes the links became first: envtest starts others in place of those that ended.
 	pids map[string]int
 	// fates tell how a process ended.
-	fates map[string]<-chan string
+	fates map[string]chan string
+	// tails are the last lines each wrote.
+	tails map[string]*tail
 }
 
 // childNames are in the order in which to blame them: envtest ends etcd when kube-apiserver has ended, not the reverse.
@@ -83,7 +85,7 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 	}
 	p := &processes{
 		home: h, links: map[string]string{}, started: make(chan error, 1), release: make(chan struct{}),
-		requestTimeout: requestTimeout, pids: map[string]int{}, fates: map[string]<-chan string{},
+		requestTimeout: requestTimeout, pids: map[string]int{}, fates: map[string]chan string{}, tails: map[string]*tail{},
 	}
 	defer func() {
 		if err != nil {
@@ -106,15 +108,12 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 	if err != nil {
 		return nil, err
 	}
-	apiTail, err := p.log(o.LogDir, "kube-apiserver")
-	if err != nil {
-		return nil, err
+	for _, name := range childNames {
+		if p.tails[name], err = p.log(o.LogDir, name); err != nil {
+			return nil, err
+		}
 	}
-	etcdTail, err := p.log(o.LogDir, "etcd")
-	if err != nil {
-		return nil, err
-	}
-	if err := p.configure(acc, certs, apiTail, etcdTail, o); err != nil {
+	if err := p.configure(acc, certs, o); err != nil {
 		return nil, err
 	}
 	go func() {
@@ -133,11 +132,11 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("start kube-apiserver and etcd: %w", ctx.Err())
 		}
-		tails := tailText("etcd", etcdTail) + tailText("kube-apiserver", apiTail)
+		tails := tailText("etcd", p.tails["etcd"]) + tailText("kube-apiserver", p.tails["kube-apiserver"])
 		var died *diedError
 		if errors.As(err, &died) {
 			// What the other one said when it was ended, too, would hide the reason.
-			tails = tailText(died.name, map[string]*tail{"kube-apiserver": apiTail, "etcd": etcdTail}[died.name])
+			tails = tailText(died.name, p.tails[died.name])
 		}
 		if strings.Contains(tails, "address already in use") {
 			err = fmt.Errorf("%w: %w", errPortTaken, err)
@@ -148,7 +147,7 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 }
 
 // configure sets up envtest: all we know better than its defaults.
-func (p *processes) configure(acc *access, certs string, apiTail, etcdTail io.Writer, o Options) error {
+func (p *processes) configure(acc *access, certs string, o Options) error {
 	ports, err := freePorts(2)
 	if err != nil {
 		return err
@@ -164,7 +163,7 @@ func (p *processes) configure(acc *access, certs string, apiTail, etcdTail io.Wr
 		return err
 	}
 	e := &envtest.Etcd{
-		Path: p.links["etcd"], DataDir: etcdDir, Out: etcdTail, Err: etcdTail,
+		Path: p.links["etcd"], DataDir: etcdDir, Out: p.tails["etcd"], Err: p.tails["etcd"],
 		URL: &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))},
 	}
 	e.Configure().
@@ -174,7 +173,7 @@ func (p *processes) configure(acc *access, certs string, apiTail, etcdTail io.Wr
 	p.env.ControlPlane.Etcd = e
 
 	s := p.env.ControlPlane.GetAPIServer()
-	s.Path, s.CertDir, s.Out, s.Err = p.links["kube-apiserver"], certs, apiTail, apiTail
+	s.Path, s.CertDir, s.Out, s.Err = p.links["kube-apiserver"], certs, p.tails["kube-apiserver"], p.tails["kube-apiserver"]
 	s.SecureServing.Address, s.SecureServing.Port = "127.0.0.1", strconv.Itoa(ports[1])
 	s.SecureServing.CA, s.SecureServing.Authn = acc.ca, acc
 	args := s.Configure()

@@ -29,7 +29,7 @@ func (p *processes) waitReady(ctx context.Context) error {
 			return err
 		}
 		if ok {
-			return nil
+			return p.died() // whose end is told later must have been seen once
 		}
 		select {
 		case err := <-started:
@@ -99,6 +99,7 @@ func (p *processes) died() error {
 		err := &diedError{name: name}
 		select {
 		case err.fate = <-p.fates[name]:
+			p.fates[name] <- err.fate // for who asks next
 		case <-time.After(fateTimeout):
 		}
 		return err
