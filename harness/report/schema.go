@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -27,7 +28,7 @@ func Schema() ([]byte, error) {
 				return &jsonschema.Schema{Type: "string", Format: "date-time"}
 			}
 			// Whole Kubernetes objects follow Kubernetes' own schema.
-			if t.PkgPath() == "k8s.io/api/core/v1" {
+			if strings.HasPrefix(t.PkgPath(), "k8s.io/api/") || strings.HasPrefix(t.PkgPath(), "k8s.io/apimachinery/") {
 				return &jsonschema.Schema{Type: "object"}
 			}
 			return nil

@@ -35,7 +35,7 @@ func (c *Comparison) page(markdown bool) string {
 	p.heading("Metrics")
 	p.table(c.metricTable())
 	p.missing(c)
-	if c.Sides[0].Playback != "per-event" {
+	if !c.Sides[0].Playback.SingleMoments() {
 		p.curves(c)
 	}
 	for _, pair := range c.Pairs {

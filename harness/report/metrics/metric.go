@@ -89,7 +89,6 @@ func Find(name string) (Metric, error) {
 var leftOut = map[string]string{
 	"over.timeshare":        "there is room left on some node nearly all the time, in every replay; over.accuracy.cpu says how much",
 	"instability":           "its formula needs the demand in nodes, which nobody knows; churn.reversals counts the swings",
-	"optimal.distance":      "no report has an optimal decision to compare with yet",
 	"slack.usage":           "slack and overrun of requests need what containers used, which a report does not have",
 	"throttling":            "a replay knows requests, not what containers would have used",
 	"scale-from-zero.delay": "requests held back are not in a report; the wait of the first pod is in pending.max",
