@@ -34,7 +34,8 @@ type recommendFlags struct {
 	strategy, scoring         string
 	weights                   string
 	prices                    priceFlags
-	scaleDown                 bool
+	scaleDown, ignoreMin      bool
+	maxNodes                  int
 	utilization               float64
 	validation                string
 	client                    api.ClientOptions
@@ -83,6 +84,8 @@ Exit codes: 0 done, 2 error.`,
 	f.prices.add(cmd)
 	flags.BoolVar(&f.scaleDown, "scale-down", false, "look for nodes that could go as well")
 	flags.Float64Var(&f.utilization, "utilization-threshold", recommender.DefaultAutoscalerOptions().UtilizationThreshold, "with --scale-down: nodes of which more is asked for stay; 1 looks at all")
+	flags.BoolVar(&f.ignoreMin, "ignore-min-size", false, "leave groups below their min size as they are")
+	flags.IntVar(&f.maxNodes, "max-nodes-total", 0, "the most nodes in the cluster; 0: no limit")
 	flags.StringVar(&f.validation, "field-validation", "Strict", "keys of Kubernetes objects that are not known: Strict refuses, Ignore leaves them out")
 	addClientFlags(cmd, &f.client, "server", "URL of a server to ask, instead of deciding here")
 	for name, extensions := range map[string][]string{"snapshot": {"json"}, "history": {"db"}, "report": {"json"}} {
@@ -223,6 +226,15 @@ func (f *recommendFlags) override(cmd *cobra.Command, q *recommender.Request) er
 	}
 	if table != nil {
 		q.Prices = table
+	}
+	if cmd.Flags().Changed("ignore-min-size") {
+		q.Constraints.IgnoreMinSize = f.ignoreMin
+	}
+	if cmd.Flags().Changed("max-nodes-total") {
+		if f.maxNodes < 0 {
+			return UsageErrorf(cmd, "--max-nodes-total must not be negative")
+		}
+		q.Constraints.MaxNodesTotal = f.maxNodes
 	}
 	switch {
 	case f.utilization < 0 || f.utilization > 1:

@@ -110,6 +110,9 @@ func TestRecommendSameAnswer(t *testing.T) {
 
 func TestRecommendText(t *testing.T) {
 	prices := written(t, "prices.yaml", []byte(stdPrices))
+	if got := recommended(t, "--history", fixture("two-machine-sizes"), "--at", "+26s", "--max-nodes-total", "2"); !strings.Contains(got, "max nodes total 2 reached") {
+		t.Errorf("--max-nodes-total 2:\n%s", got)
+	}
 	got := recommended(t, "--history", fixture("two-machine-sizes"), "--at", "+26s", "--prices", prices, "--scale-down", "--utilization-threshold", "1")
 	for _, want := range []string{"strategy greedy, scoring least-cost\n", "\nScale up\nNODE GROUP  ZONE  MACHINE TYPE  FROM  TO  PRICE PER HOUR\n", "\nNew nodes\nNODE ", "Cost per hour: ", "Optimality: new nodes cost ", "\nStay\n"} {
 		if !strings.Contains(got, want) {
@@ -182,6 +185,7 @@ func TestRecommendErrors(t *testing.T) {
 		{"no prices", []string{"--history", db, "--scoring", "least-cost"}, "needs prices"},
 		{"weights", []string{"--history", db, "--weights", "cpu"}, "--weights: "},
 		{"threshold", []string{"--history", db, "--scale-down", "--utilization-threshold", "2"}, "want 0 to 1"},
+		{"max nodes", []string{"--history", db, "--max-nodes-total", "-1"}, "--max-nodes-total must not be negative"},
 		{"threshold alone", []string{"--history", db, "--utilization-threshold", "0.7"}, "goes with --scale-down"},
 		{"unknown price", []string{"--history", db, "--prices", written(t, "p.yaml", []byte("currency: EUR\nmachineTypes: {std-2: 1}\n"))}, "std-8"},
 		{"no file", []string{"--snapshot", "no/such.json"}, "--snapshot: open no/such.json"},
