@@ -90,6 +90,8 @@ type Decision struct {
 	ScaleDowns []ScaleDown `json:"scaleDowns,omitempty"`
 	// Failed are the scale-ups the cloud provider refused.
 	Failed []FailedScaleUp `json:"failed,omitempty"`
+	// Optimality says how far ScaleUps are from the cheapest way to help the same pods; nil: nobody looked.
+	Optimality *Optimality `json:"optimality,omitempty"`
 	// Backoff lists groups that may not grow for a while.
 	Backoff []GroupBackoff `json:"backoff,omitempty"`
 	// PodsTriggered, PodsAwaiting and PodsRemaining count the pods that triggered the scale-up, that could have

@@ -13,6 +13,8 @@ const (
 	PlaybackContinuous Playback = "continuous"
 	// PlaybackPerEvent replays each recorded scale-up from the snapshot just before it.
 	PlaybackPerEvent Playback = "per-event"
+	// PlaybackSnapshots decides anew about the clusters that a report keeps, one for each decision of its autoscaler.
+	PlaybackSnapshots Playback = "snapshots"
 )
 
 // ReplayReport is what a replay showed. Everything in it but Run is the same, byte for byte, on every machine.
@@ -53,7 +55,8 @@ type ReplayReport struct {
 	// Truth is the verdict against a truth file, where one was given.
 	Truth *TruthVerdict `json:"truth,omitempty"`
 
-	// Events are the verdicts of a per-event playback, one for each recorded scale-up; empty otherwise.
+	// Events are the verdicts of a playback that decides single moments anew: one for each recorded scale-up, or for each
+	// instant at which the autoscaler of a report decided. Empty otherwise.
 	Events []EventReplay `json:"events,omitempty"`
 
 	// Settings are the autoscaler's settings at the start; SettingsChanges those recorded later.
@@ -68,6 +71,8 @@ type ReplayReport struct {
 
 	Start ClusterSnapshot `json:"start"`
 	End   ClusterSnapshot `json:"end"`
+	// Moments are the clusters that Decisions about pods without a node were made about, where whole objects are kept.
+	Moments *Moments `json:"moments,omitempty"`
 
 	// Run is what differs by nature between two runs: wall-clock timings, versions, machine. Never compared.
 	Run *RunInfo `json:"run,omitempty"`
@@ -212,7 +217,11 @@ type RecordedStep struct {
 	Pods []string `json:"pods,omitempty"`
 }
 
-// EventReplay is one recorded scale-up, decided anew from the snapshot just before it.
+// SingleMoments says whether a playback decides moments by themselves: no time passes in it.
+func (p Playback) SingleMoments() bool { return p == PlaybackPerEvent || p == PlaybackSnapshots }
+
+// EventReplay is one moment, decided anew: that just before a recorded scale-up, or one that a report keeps. Recorded is what was
+// really done then, or what the autoscaler of the report asked for.
 type EventReplay struct {
 	At       time.Time      `json:"at"`
 	Recorded []RecordedStep `json:"recorded"`

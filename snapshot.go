@@ -2,6 +2,7 @@ package scalehist
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -73,6 +74,34 @@ func (s ClusterSnapshot) Summary() ClusterSnapshot {
 		s.NodeGroups[i].Template = nil
 	}
 	return s
+}
+
+// Whole is the snapshot with the full objects as a report keeps them: without resource versions, which differ from one virtual
+// cluster to the next. It shares nothing that Whole changed.
+func (s ClusterSnapshot) Whole() ClusterSnapshot {
+	for _, pods := range []*[]PodInfo{&s.UnscheduledPods, &s.ScheduledPods, &s.NominatedPods} {
+		*pods = slices.Clone(*pods)
+		for i := range *pods {
+			(*pods)[i].Pod = unversioned((*pods)[i].Pod)
+		}
+	}
+	s.Nodes = slices.Clone(s.Nodes)
+	for i := range s.Nodes {
+		s.Nodes[i].Node = unversioned(s.Nodes[i].Node)
+	}
+	return s
+}
+
+// unversioned is an object without its resource version: the same one where it has none.
+func unversioned[T Object](o T) T {
+	if v := reflect.ValueOf(o); v.IsNil() || o.GetResourceVersion() == "" {
+		return o
+	}
+	out := reflect.New(reflect.TypeOf(o).Elem())
+	out.Elem().Set(reflect.ValueOf(o).Elem())
+	same := out.Interface().(T)
+	same.SetResourceVersion("")
+	return same
 }
 
 func newPodInfo(p *corev1.Pod) PodInfo {

@@ -199,17 +199,41 @@ func decided(r *recommender.Recommendation) any {
 	return out
 }
 
-// TestPythonAgreesWithTheReference on simple cases, 20 times the same.
+// TestPythonAgreesWithTheReference on simple cases: the same snapshot gives the same answer in process, over HTTP and in Python,
+// 20 times.
 func TestPythonAgreesWithTheReference(t *testing.T) {
 	client, err := api.NewClient(api.ClientOptions{URL: python(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
+	server, err := api.NewServer(api.Options{Recommender: recommender.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(server)
+	t.Cleanup(h.Close)
+	over, err := api.NewClient(api.ClientOptions{URL: h.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(over.Close)
 	for name, q := range references() {
 		want, err := recommender.New().Recommend(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if len(want.ScaleUps) == 0 {
+			t.Fatalf("%s: nothing is asked for: this compares nothing", name)
+		}
+		for range 20 {
+			got, err := over.Recommend(t.Context(), q)
+			if err != nil {
+				t.Fatalf("%s, over HTTP: %v", name, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("%s (-in process +over HTTP):\n%s", name, diff)
+			}
 		}
 		first := ""
 		for range 20 {

@@ -23,12 +23,14 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 		StartTime: r.in.Start, EndTime: end.UTC(), BatchInterval: scalehist.Duration(r.batch),
 		Decisions: nonNil(l.decisions), Loops: l.loops, Steps: nonNil(l.steps), Batches: nonNil(l.finalBatches()),
 		Settings: l.engineStart, SettingsChanges: l.changes, Warnings: l.warnings, Inputs: r.inputs(),
-		Start: l.start, End: l.end,
+		Start: l.start, End: l.end, Moments: l.moments.Moments(),
 	}
 	for _, f := range r.opts.scenarioFaults {
 		out.Faults = append(out.Faults, f.String())
 	}
-	if !r.opts.fullSnapshots {
+	if r.opts.fullSnapshots {
+		out.Start, out.End = l.start.Whole(), l.end.Whole()
+	} else {
 		out.Start, out.End = l.start.Summary(), l.end.Summary()
 	}
 	out.ScaledUpNodeGroups, out.ScaledDownNodeGroups = map[string]int{}, map[string]int{}

@@ -20,6 +20,7 @@ type ledger struct {
 	provider *cloudprovider.Provider
 
 	start, end   scalehist.ClusterSnapshot
+	moments      scalehist.MomentKeeper
 	groupsAtZero []scalehist.NodeGroup
 	engineStart  scalehist.CASettings
 	changes      []scalehist.SettingsChange
@@ -346,14 +347,15 @@ func (l *ledger) requestedAt(e cloudprovider.Event) time.Time {
 }
 
 // decided keeps a decision that mattered: one that acted, or that explains itself differently from the one before.
-func (l *ledger) decided(d scalehist.Decision) {
+func (l *ledger) decided(d scalehist.Decision) (mattered bool) {
 	l.loops++
 	l.stepped(d.Loop)
 	explained := explanation(d)
-	if d.Acted() || explained != l.explained {
+	if mattered = d.Acted() || explained != l.explained; mattered {
 		l.keep(d)
 	}
 	l.explained = explained
+	return mattered
 }
 
 // keep files a decision for the report. Of a long replay its reasons are most of what is kept, and few of them differ.

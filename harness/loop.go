@@ -46,6 +46,8 @@ type run struct {
 	pending  map[types.NamespacedName]bool
 	faults   *nodeFaults
 	signs    *signs // nil: none
+	// backoff is what the last loop said of groups that may not grow.
+	backoff []scalehist.GroupBackoff
 }
 
 func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
@@ -126,6 +128,25 @@ type resumer interface {
 	Resume(at time.Time, group string, delta int)
 }
 
+// tellUpcoming tells an engine that wants to know which nodes are on their way.
+func tellUpcoming(engine scalehist.Autoscaler, provider *cloudprovider.Provider, now time.Time) {
+	e, ok := engine.(resumer)
+	if !ok {
+		return
+	}
+	for _, g := range provider.Groups() {
+		creating := 0
+		for _, i := range provider.Instances(g.Name) {
+			if i.State == cloudprovider.InstanceCreating && i.Error == nil {
+				creating++
+			}
+		}
+		if creating > 0 {
+			e.Resume(now, g.Name, creating)
+		}
+	}
+}
+
 // newEngine builds the autoscaler with settings; a real one restarts when its Deployment changes.
 func (r *run) newEngine(s scalehist.CASettings) error {
 	s.Flags = append(append([]string(nil), s.Flags...), r.opts.flags...)
@@ -138,19 +159,7 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 		return fmt.Errorf("build the autoscaler: %w", err)
 	}
 	r.engine = engine
-	if e, ok := engine.(resumer); ok {
-		for _, g := range r.provider.Groups() {
-			creating := 0
-			for _, i := range r.provider.Instances(g.Name) {
-				if i.State == cloudprovider.InstanceCreating && i.Error == nil {
-					creating++
-				}
-			}
-			if creating > 0 {
-				e.Resume(r.now, g.Name, creating)
-			}
-		}
-	}
+	tellUpcoming(engine, r.provider, r.now)
 	r.scan = defaultScanInterval
 	if p, ok := engine.(interface{ ScanInterval() time.Duration }); ok && p.ScanInterval() > 0 {
 		r.scan = p.ScanInterval()
@@ -481,13 +490,18 @@ func (r *run) decide(ctx context.Context, t time.Time) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		before := r.state(t)
 		done := r.watch.time("decide")
 		d, err := r.engine.RunOnce(ctx, t)
 		done()
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.engine.Name(), err)
 		}
-		r.ledger.decided(d)
+		if r.ledger.decided(d) && before != nil && asksForRoom(d) {
+			decided(before, d)
+			r.ledger.moments.Add(*before)
+		}
+		r.backoff = d.Backoff
 		if err := r.signs.write(ctx, d); err != nil {
 			return err
 		}

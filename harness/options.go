@@ -92,6 +92,7 @@ type options struct {
 	observer        Observer
 	progress        func(Progress)
 	fullSnapshots   bool
+	moments         bool
 	skipUnsupported bool
 }
 
@@ -198,8 +199,14 @@ func WithObserver(obs Observer) Option { return func(o *options) { o.observer = 
 // WithProgress reports progress after each step.
 func WithProgress(f func(Progress)) Option { return func(o *options) { o.progress = f } }
 
-// WithFullSnapshots keeps whole pods and nodes in the report's start and end snapshots.
-func WithFullSnapshots() Option { return func(o *options) { o.fullSnapshots = true } }
+// WithFullSnapshots keeps whole pods and nodes in the report's start and end snapshots, and the moments of WithMoments.
+func WithFullSnapshots() Option {
+	return func(o *options) { o.fullSnapshots, o.moments = true, true }
+}
+
+// WithMoments keeps in the report the clusters about which it was decided while pods had no node, whole: for ReplaySnapshots, and for
+// whoever judges the decisions.
+func WithMoments() Option { return func(o *options) { o.moments = true } }
 
 // WithoutUnsupported replays a window although pods in it use what no control plane here has (UnsupportedError): those that
 // have a node stay there without it, the others are left out. The report warns of them. The default is an error.

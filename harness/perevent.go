@@ -54,10 +54,14 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 		return nil, err
 	}
 	var total *scalehist.ReplayReport
+	var moments scalehist.MomentKeeper
 	for i, steps := range events {
 		one, err := replayEvent(ctx, db, o, rec, steps)
 		if err != nil {
 			return nil, fmt.Errorf("event %d of %d at %s: %w", i+1, len(events), stamp(steps[0].At), err)
+		}
+		if err := moments.AddAll(one.Moments); err != nil {
+			return nil, err
 		}
 		if total == nil {
 			total = one
@@ -65,6 +69,7 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 		}
 		addEvent(total, one)
 	}
+	total.Moments = moments.Moments()
 	total.StartTime, total.EndTime = whole.Start, whole.End
 	total.Recorded = whole.Truth
 	total.Agreement = eventAgreement(total.Events)

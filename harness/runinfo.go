@@ -32,15 +32,28 @@ func (s *stopwatch) time(phase string) func() {
 }
 
 func (r *run) runInfo() *scalehist.RunInfo {
+	info := r.watch.runInfo(r.opts.planeName)
+	if p, ok := r.plane.(interface{ PeakMemory() map[string]int64 }); ok {
+		for name, bytes := range p.PeakMemory() {
+			info.PeakMemory[name] = bytes
+		}
+	}
+	return info
+}
+
+// runInfo is of a playback without a control plane.
+func (p *snapshotPlayback) runInfo() *scalehist.RunInfo { return p.watch.runInfo("none") }
+
+func (s *stopwatch) runInfo(plane string) *scalehist.RunInfo {
 	info := &scalehist.RunInfo{
-		ControlPlane: r.opts.planeName,
+		ControlPlane: plane,
 		Versions:     map[string]string{"go": runtime.Version()},
 		WallTime:     map[string]float64{},
 		PeakMemory:   map[string]int64{"scalehist": peakMemory("self")},
 		Machine:      runtime.GOOS + "/" + runtime.GOARCH + ", " + strconv.Itoa(runtime.NumCPU()) + " CPUs",
-		StartedAt:    r.watch.started.UTC(),
+		StartedAt:    s.started.UTC(),
 	}
-	for phase, d := range r.watch.spent {
+	for phase, d := range s.spent {
 		info.WallTime[phase] = d.Round(time.Millisecond).Seconds()
 	}
 	if b, ok := debug.ReadBuildInfo(); ok {
@@ -48,11 +61,6 @@ func (r *run) runInfo() *scalehist.RunInfo {
 			if d.Path == "k8s.io/kubernetes" {
 				info.Versions["kubernetes"] = d.Version
 			}
-		}
-	}
-	if p, ok := r.plane.(interface{ PeakMemory() map[string]int64 }); ok {
-		for name, bytes := range p.PeakMemory() {
-			info.PeakMemory[name] = bytes
 		}
 	}
 	return info

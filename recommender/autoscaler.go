@@ -127,7 +127,7 @@ func (l *loop) request() *Request {
 	r := &Request{Now: l.now, Objects: objects, NodeGroupOf: map[string]string{}, Prices: l.provider.Prices(),
 		Strategy: o.Strategy, Scoring: o.Scoring, Weights: o.Weights, Parallelism: o.Parallelism,
 		Constraints: Constraints{Backoff: map[string]string{}, MaxNodesTotal: o.MaxNodesTotal, Cores: o.Cores, MemoryGiB: o.MemoryGiB,
-			ExpendablePriorityCutoff: &o.ExpendablePriorityCutoff}}
+			ExpendablePriorityCutoff: &o.ExpendablePriorityCutoff, IgnoreMinSize: o.IgnoreMinSize}}
 	if o.Consolidate {
 		r.Constraints.ScaleDown = &ScaleDownConstraints{UtilizationThreshold: o.UtilizationThreshold, IgnoreDaemonSets: o.IgnoreDaemonSets, Rules: o.Rules}
 	}

@@ -13,7 +13,9 @@ import (
 
 // class are pending pods that no plugin can tell apart, of one priority. Its pods are in creation order.
 type class struct {
-	pods     []*corev1.Pod
+	pods []*corev1.Pod
+	// like is one of its pods, whichever wait.
+	like     *corev1.Pod
 	demand   amounts
 	priority int32
 	size     float64
@@ -41,7 +43,7 @@ func (c *cluster) classify(checker *fit.Checker) []*class {
 		k := key{checker.ShapeID(p), priority(p)}
 		cl := byKey[k]
 		if cl == nil {
-			cl = &class{demand: c.table.demand(p), priority: k.priority}
+			cl = &class{like: p, demand: c.table.demand(p), priority: k.priority}
 			cl.demand[podsSlot] = 1
 			cl.size = c.sizeOf(cl.demand)
 			cl.constraints(p)
@@ -108,7 +110,7 @@ func (cl *class) attract(s *metav1.LabelSelector, namespace string) {
 
 // opens says whether pods of another class may make room for this one.
 func (cl *class) opens(by *class) bool {
-	p := by.pods[0]
+	p := by.like
 	return slices.ContainsFunc(cl.attracts, func(a attraction) bool {
 		return (a.namespace == "" || a.namespace == p.Namespace) && a.selector.Matches(labels.Set(p.Labels))
 	})

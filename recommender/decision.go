@@ -41,6 +41,7 @@ func (l *loop) explain(r *Recommendation) {
 	d.Notes = append(d.Notes, r.Notes...)
 	if o := r.Optimality; len(r.ScaleUps) > 0 && o.Cost > 0 {
 		d.Notes = append(d.Notes, o.String())
+		d.Optimality = &o
 	}
 	for _, s := range r.ScaleDowns {
 		d.Unneeded = append(d.Unneeded, s.Node)
@@ -49,17 +50,6 @@ func (l *loop) explain(r *Recommendation) {
 	for _, s := range r.Stays {
 		d.Unremovable = append(d.Unremovable, scalehist.NodeReason(s))
 	}
-}
-
-// String is one line: "new nodes cost 0.2 EUR per hour, 17.6 % above the least there is, 0.17".
-func (o Optimality) String() string {
-	switch {
-	case o.Optimal:
-		return fmt.Sprintf("new nodes cost %.6g %s, which is the least there is", o.Cost, o.Unit)
-	case o.Exact:
-		return fmt.Sprintf("new nodes cost %.6g %s, %.3g %% above the least there is, %.6g", o.Cost, o.Unit, 100*o.Gap, o.LowerBound)
-	}
-	return fmt.Sprintf("new nodes cost %.6g %s, at most %.3g %% above the least there is (lower bound %.6g)", o.Cost, o.Unit, 100*o.Gap, o.LowerBound)
 }
 
 // options are the groups of a recommendation: those that grow as they were planned, the others as they stood in the first

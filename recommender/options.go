@@ -23,6 +23,8 @@ type AutoscalerOptions struct {
 	MaxNodesTotal            int
 	Cores, MemoryGiB         *Range
 	ExpendablePriorityCutoff int32
+	// IgnoreMinSize is the constraint of that name.
+	IgnoreMinSize bool
 	// MaxNodeProvisionTime is how long a node that was asked for counts as upcoming.
 	MaxNodeProvisionTime time.Duration
 	// InitialBackoff doubles with every failure of a group in a row, up to MaxBackoff; BackoffReset after the last failure
@@ -57,10 +59,11 @@ func DefaultAutoscalerOptions() AutoscalerOptions {
 
 // flagUsage describes the recommender's own flags.
 var flagUsage = map[string]string{
-	"scoring":     "what a candidate node is judged by: " + strings.Join(Scorings(), ", "),
-	"weights":     "what a core, a GiB and a piece of other resources are worth: cpu=6,memory=1",
-	"parallelism": "simulations at once; 0: one per processor",
-	"consolidate": "remove the nodes that could go, after --scale-down-unneeded-time",
+	"scoring":         "what a candidate node is judged by: " + strings.Join(Scorings(), ", "),
+	"weights":         "what a core, a GiB and a piece of other resources are worth: cpu=6,memory=1",
+	"parallelism":     "simulations at once; 0: one per processor",
+	"consolidate":     "remove the nodes that could go, after --scale-down-unneeded-time",
+	"ignore-min-size": "leave groups below their min size as they are",
 }
 
 // FlagUsage says of each of the recommender's own flags, without dashes, what it is for. Read only.
@@ -75,7 +78,7 @@ func (o *AutoscalerOptions) TakeFlags(flags []string) (others []string, err erro
 			others = append(others, arg)
 			continue
 		}
-		if !hasValue && name != "consolidate" {
+		if !hasValue && name != "consolidate" && name != "ignore-min-size" {
 			return nil, fmt.Errorf("recommender flag --%s: the value is missing: write --%s=VALUE; it is %s", name, name, flagUsage[name])
 		}
 		switch name {
@@ -93,14 +96,27 @@ func (o *AutoscalerOptions) TakeFlags(flags []string) (others []string, err erro
 				return nil, fmt.Errorf("recommender flag --parallelism=%s: want a whole number, 0 or more", value)
 			}
 		case "consolidate":
-			if o.Consolidate = true; hasValue {
-				if o.Consolidate, err = strconv.ParseBool(value); err != nil {
-					return nil, fmt.Errorf("recommender flag --consolidate=%s: want true or false", value)
-				}
-			}
+			o.Consolidate, err = onOff(name, value, hasValue)
+		case "ignore-min-size":
+			o.IgnoreMinSize, err = onOff(name, value, hasValue)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return others, nil
+}
+
+// onOff reads a flag that is on when it has no value.
+func onOff(name, value string, hasValue bool) (bool, error) {
+	if !hasValue {
+		return true, nil
+	}
+	on, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, fmt.Errorf("recommender flag --%s=%s: want true or false", name, value)
+	}
+	return on, nil
 }
 
 func (o *AutoscalerOptions) check() error {

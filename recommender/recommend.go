@@ -30,6 +30,10 @@ func (l *Local) Recommend(ctx context.Context, r *Request) (*Recommendation, err
 	if err != nil {
 		return nil, err
 	}
+	return l.recommend(ctx, r, strategy)
+}
+
+func (l *Local) recommend(ctx context.Context, r *Request, strategy Strategy) (*Recommendation, error) {
 	c, err := prepare(r)
 	if err != nil {
 		return nil, err
@@ -44,7 +48,13 @@ func (l *Local) Recommend(ctx context.Context, r *Request) (*Recommendation, err
 	}
 	defer l.release(workers)
 	p := newPlanner(c, workers, c.classify(workers[0].c))
-	p.fillExisting(ctx)
+	if s, ok := strategy.(interface {
+		settle(ctx context.Context, p *planner)
+	}); ok {
+		s.settle(ctx, p)
+	} else {
+		p.fillExisting(ctx)
+	}
 	if err := p.raise(ctx); err != nil {
 		return nil, fmt.Errorf("raise groups to their min size: %w", err)
 	}

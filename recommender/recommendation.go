@@ -1,5 +1,7 @@
 package recommender
 
+import "github.com/scalehist/scalehist"
+
 // Recommendation is what should be done about a Request, and why. It explains itself without the cluster at hand.
 type Recommendation struct {
 	Strategy string `json:"strategy"`
@@ -128,19 +130,4 @@ type Cost struct {
 }
 
 // Optimality compares the new nodes with the best there could be for the same pods.
-type Optimality struct {
-	// Unit is what Cost and LowerBound are in: "EUR per hour"; without prices what the nodes can allocate, by weight: cores,
-	// GiB, and pieces of other resources, times their weights.
-	Unit string `json:"unit"`
-	// Cost is the objective of the new nodes that pods asked for. Nodes that only raise a group to its min size are not in it.
-	Cost float64 `json:"cost"`
-	// LowerBound: no plan that takes the same pods costs less.
-	LowerBound float64 `json:"lowerBound"`
-	// Gap is (Cost-LowerBound)/LowerBound; 0 when both are 0.
-	Gap float64 `json:"gap"`
-	// Exact: LowerBound is the cost of a plan that exists. Optimal: it is this one.
-	Exact   bool `json:"exact"`
-	Optimal bool `json:"optimal"`
-	// Method says what the bound rests on.
-	Method string `json:"method"`
-}
+type Optimality = scalehist.Optimality

@@ -99,17 +99,22 @@ func (p *planner) raise(ctx context.Context) error {
 				p.notes = append(p.notes, fmt.Sprintf("%s stays below its min size %d at %d: %s", g.Name, g.MinSize, p.target[g.order], why))
 				break
 			}
-			if err := p.workers[0].catchUp(p.changes); err != nil {
-				return err
-			}
-			o, err := p.workers[0].tryNode(ctx, g, p.nextName(g), p.q, p.table)
-			if err != nil {
-				return err
-			}
-			if err := p.addNode(ctx, g, o.counts, fmt.Sprintf("the group is below its min size %d", g.MinSize)); err != nil {
+			if err := p.fillNew(ctx, g, fmt.Sprintf("the group is below its min size %d", g.MinSize)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// fillNew adds a node of a group with the pods it would take, whether or not there are any.
+func (p *planner) fillNew(ctx context.Context, g *group, reason string) error {
+	if err := p.workers[0].catchUp(p.changes); err != nil {
+		return err
+	}
+	o, err := p.workers[0].tryNode(ctx, g, p.nextName(g), p.q, p.table)
+	if err != nil {
+		return err
+	}
+	return p.addNode(ctx, g, o.counts, reason)
 }

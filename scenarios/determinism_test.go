@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/report"
 )
 
@@ -45,4 +46,11 @@ var _ = Describe("Same input, same bytes", func() {
 			}
 		}, SpecTimeout(time.Duration(runs())*time.Minute))
 	}
+
+	// Whole objects come from an API server, or from registries: what they differ in, such as resource versions, is not kept.
+	It("keeps the same whole objects, of the start, the end and each decision, on every control plane", func(ctx SpecContext) {
+		r := Replay(ctx, Recording("stockout-fallback"), ClusterAutoscaler(), harness.WithFullSnapshots())
+		Expect(len(r.Moments.Moments)).To(BeNumerically(">", 3))
+		Expect(r.Moments.Objects.Pods).NotTo(BeEmpty())
+	}, SpecTimeout(time.Minute))
 })

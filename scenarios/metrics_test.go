@@ -20,7 +20,7 @@ var _ = Describe("A report tells every metric", func() {
 	for _, name := range recordings() {
 		It("of "+name, func(ctx SpecContext) {
 			prices := &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{}}
-			for _, machine := range []string{"std-2", "std-4", "std-8", "std-16", "mem-4", "mem-8", "gpu-8"} {
+			for _, machine := range []string{"std-2", "std-4", "std-8", "std-16", "mem-4", "mem-8", "gpu-8", "small-2", "large-8"} {
 				prices.MachineTypes[machine] = 1
 			}
 			r := played(ctx, Recording(name), ClusterAutoscaler(), harness.WithPrices(prices))

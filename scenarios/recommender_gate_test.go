@@ -52,23 +52,6 @@ func judgedBy(text string, baseline, candidate *scalehist.ReplayReport, repeats 
 	return v
 }
 
-// memoryBound is a cluster whose memory is full long before its CPUs are.
-func memoryBound() workload.Script {
-	return workload.Script{
-		Name: "memory-bound", Duration: 3 * time.Minute,
-		Groups: []workload.Group{{
-			Name: "std", Machine: workload.Machine{Type: "std-4", CPU: "4", Memory: "16Gi"}, Zone: "z1", Min: 1, Max: 6, Nodes: 1, Delay: 20 * time.Second,
-		}},
-		Steps: []workload.Step{{At: 15 * time.Second, Add: workload.Pods{Workload: "cache", Count: 8, CPU: "100m", Memory: "6Gi"}}},
-	}
-}
-
-// equalButSlow has two groups that only differ in how soon their nodes come, which no recommender can know: the first
-// in order wins every tie.
-func equalButSlow() workload.Script {
-	return twoOfAKind("equal-but-slow", 90*time.Second)
-}
-
 // equalTwins has two groups that differ in nothing but their names and zones.
 func equalTwins() workload.Script { return twoOfAKind("equal-twins", 20*time.Second) }
 
@@ -100,13 +83,18 @@ var _ = Describe("The gate stops a recommender that", func() {
 		mislead func(*recommender.Request)
 		// says are words of the verdict.
 		says []string
+		more []harness.Option
 	}
+	// The group never grew in the recording, so its delay is not in it.
+	slow := harness.WithProvisionDelay("zb", 90*time.Second)
 	DescribeTable("was broken:", func(ctx SpecContext, c broken) {
-		prices := harness.WithPrices(listPrices())
-		good := played(ctx, c.from, Misled(nil), prices)
-		Expect(judged(good, played(ctx, c.from, Misled(nil), prices)).Passed).To(BeTrue(), "the good one against itself")
+		with := func(mislead func(*recommender.Request)) *scalehist.ReplayReport {
+			return played(ctx, c.from, append([]harness.Option{Misled(mislead), harness.WithPrices(listPrices())}, c.more...)...)
+		}
+		good := with(nil)
+		Expect(judged(good, with(nil)).Passed).To(BeTrue(), "the good one against itself")
 
-		v := judged(good, played(ctx, c.from, Misled(c.mislead), prices))
+		v := judged(good, with(c.mislead))
 		text := v.Text(false)
 		AddReportEntry("verdict", text, ReportEntryVisibilityFailureOrVerbose)
 		Expect(v.Passed).To(BeFalse())
@@ -114,35 +102,35 @@ var _ = Describe("The gate stops a recommender that", func() {
 			Expect(text).To(ContainSubstring(want))
 		}
 	},
-		Entry("it ignores zones", broken{Recording("zonal-spread"), ignoresZones, []string{
+		Entry("it ignores zones", broken{from: Recording("zonal-spread"), mislead: ignoresZones, says: []string{
 			"unschedulable went from 0 to 2 (+2), limit +0",
 			"{za 1->2 (max: 4)} {zb 1->2 (max: 4)} {zc 1->2 (max: 4)}", "{za 1->3 (max: 4)}",
 			"the candidate is cheaper, and leaves 2 pods without a node",
 		}}, SpecTimeout(time.Minute)),
-		Entry("it takes memory in the wrong unit", broken{Scripted(memoryBound()), wrongMemoryUnit, []string{
+		Entry("it takes memory in the wrong unit", broken{from: Recording("memory-bound"), mislead: wrongMemoryUnit, says: []string{
 			"unschedulable went from 0 to 6 (+6), limit +0",
 			"{std 1->4 (max: 6)}", "candidate: no decision that mattered by then",
 		}}, SpecTimeout(time.Minute)),
-		Entry("it takes a type without a price for next to nothing", broken{Recording("two-machine-sizes"), unpricedCosts("std-8", 1e-6), []string{
+		Entry("it takes a type without a price for next to nothing", broken{from: Recording("two-machine-sizes"), mislead: unpricedCosts("std-8", 1e-6), says: []string{
 			"cost went from", "limit +5%", "{small 1->3 (max: 6)}", "{large 3->4 (max: 4)}",
 		}}, SpecTimeout(time.Minute)),
-		Entry("it ignores the max size", broken{Recording("max-size-reached"), ignoresMax, []string{
+		Entry("it ignores the max size", broken{from: Recording("max-size-reached"), mislead: ignoresMax, says: []string{
 			"scale-ups.failed went from 0 to 1 (+1), limit +0", "unschedulable went from 6 to 12",
 			"size increase of std is too large: desired 5, max 3",
 		}}, SpecTimeout(time.Minute)),
-		Entry("it breaks ties by chance, and is unlucky", broken{Scripted(equalButSlow()), tieByRandom(1), []string{
+		Entry("it breaks ties by chance", broken{from: Recording("equal-but-slow"), mislead: tieByRandom(1), says: []string{
 			"pending.p95 went from 20s to 1m30s (+1m10s, +350 %), limit +10% or +5s",
 			"same score, price and resources as zb, first in order", "{za 1->2 (max: 8)}", "{zb 1->2 (max: 8)}",
-		}}, SpecTimeout(time.Minute)),
+		}, more: []harness.Option{slow}}, SpecTimeout(time.Minute)),
 	)
 
 	// Nothing is broken here: the team only chose another policy, and has not seen what it costs.
 	It("was told to score by waste where it scored by cost", func(ctx SpecContext) {
-		from, prices := twoSizes("large-is-a-bargain", workload.Pods{Workload: "web", Count: 4, CPU: "1600m", Memory: "6Gi"}, 8, 4), perHour(0.1, 0.2)
+		from, prices := Recording("large-is-a-bargain"), perHour(0.1, 0.2)
 		v := judged(played(ctx, from, Engine("recommender"), prices),
 			played(ctx, from, Engine("recommender"), prices, harness.WithFlags("--scoring=least-waste")))
 		Expect(v.Passed).To(BeFalse())
-		Expect(v.Text(false)).To(And(ContainSubstring("cost went from 0.014444 EUR to 0.028889 EUR"), ContainSubstring("100 % above the least there is, 0.2"), ContainSubstring("{large 0->1 (max: 4)}"), ContainSubstring("{small 0->4 (max: 8)}")))
+		Expect(v.Text(false)).To(And(ContainSubstring("cost went from 0.012778 EUR to 0.025556 EUR"), ContainSubstring("100 % above the least there is, 0.2"), ContainSubstring("{large 0->1 (max: 4)}"), ContainSubstring("{small 0->4 (max: 8)}")))
 	}, SpecTimeout(time.Minute))
 
 	// The two groups are equal in all that any metric counts: whoever breaks the tie, how it may, waits and costs the same.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -31,7 +32,7 @@ func Schema() ([]byte, error) {
 				return &jsonschema.Schema{Type: "string", Format: "date-time"}
 			}
 			// Whole Kubernetes objects follow Kubernetes' own schema.
-			if t.PkgPath() == "k8s.io/api/core/v1" {
+			if strings.HasPrefix(t.PkgPath(), "k8s.io/api/") || strings.HasPrefix(t.PkgPath(), "k8s.io/apimachinery/") {
 				return &jsonschema.Schema{Type: "object"}
 			}
 			return nil

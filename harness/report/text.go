@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -22,13 +23,13 @@ func Text(r *scalehist.ReplayReport) string {
 	if len(r.Faults) > 0 {
 		b.WriteString("\n")
 	}
-	if r.Playback == scalehist.PlaybackPerEvent {
+	if r.Playback.SingleMoments() {
 		b.WriteString(eventTable(r))
 	} else {
 		b.WriteString(groupTable(r))
 	}
 	writeDecisions(&b, r)
-	if r.Playback != scalehist.PlaybackPerEvent {
+	if !r.Playback.SingleMoments() {
 		writePods(&b, r)
 	}
 	writeCost(&b, r.Cost)
@@ -64,18 +65,39 @@ func groupTable(r *scalehist.ReplayReport) string {
 	return t.Render() + "\n"
 }
 
-// eventTable shows what was asked for at each recorded scale-up, then and now.
+// eventTable shows what was asked for at each recorded scale-up, then and now, and the sums.
 func eventTable(r *scalehist.ReplayReport) string {
 	t := newTable()
 	t.AppendHeader(table.Row{"event", "recorded", "replayed", ""})
+	agreed := 0
+	var recorded, replayed []scalehist.RecordedStep
 	for _, e := range r.Events {
 		verdict := "="
-		if !e.Agreed {
+		if e.Agreed {
+			agreed++
+		} else {
 			verdict = "differs"
 		}
+		recorded, replayed = append(recorded, e.Recorded...), append(replayed, e.Replayed...)
 		t.AppendRow(table.Row{offset(r, e.At), stepList(e.Recorded), stepList(e.Replayed), verdict})
 	}
+	t.AppendRow(table.Row{"all", growth(recorded), growth(replayed), fmt.Sprintf("%d of %d agree", agreed, len(r.Events))})
 	return t.Render() + "\n"
+}
+
+// growth sums steps up by group: "large +2, small +3".
+func growth(steps []scalehist.RecordedStep) string {
+	sums := map[string]int{}
+	for _, s := range steps {
+		if s.To > s.From {
+			sums[s.NodeGroup] += s.To - s.From
+		}
+	}
+	var parts []string
+	for _, name := range keys(sums) {
+		parts = append(parts, fmt.Sprintf("%s +%d", name, sums[name]))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
 func stepList(steps []scalehist.RecordedStep) string {

@@ -57,8 +57,8 @@ func (f *File) End() time.Time { return f.seconds(f.Runs[0].DurationSeconds) }
 
 // fits says whether the report can be of this truth's recording.
 func (f *File) fits(r *scalehist.ReplayReport) error {
-	if r.Playback == scalehist.PlaybackPerEvent {
-		return errors.New("a per-event playback has no outcome: replay continuously")
+	if r.Playback.SingleMoments() {
+		return fmt.Errorf("a %s playback has no outcome: replay continuously", r.Playback)
 	}
 	var groups []string
 	for _, g := range r.NodeGroups {

@@ -80,14 +80,21 @@ func (r *Request) check() error {
 	if r.Now.IsZero() && (r.Snapshot == nil || r.Snapshot.At.IsZero()) {
 		return &RequestError{"now", "it is missing", "write the instant of the snapshot, such as 2024-05-28T10:00:00Z"}
 	}
+	if err := r.Constraints.check(); err != nil {
+		return err
+	}
+	groups := map[string]bool{}
 	for i := range r.NodeGroups {
 		g, path := &r.NodeGroups[i], fmt.Sprintf("nodeGroups[%d]", i)
 		switch {
 		case g.Name == "":
 			return &RequestError{path + ".name", "it is missing", "every node group has a name"}
+		case groups[g.Name]:
+			return &RequestError{path + ".name", fmt.Sprintf("%s is given twice", g.Name), "leave one out"}
 		case badSizes(g.MinSize, g.MaxSize, g.TargetSize):
 			return sizesError(path, g.MinSize, g.MaxSize, g.TargetSize)
 		}
+		groups[g.Name] = true
 		pod := findKind("v1", "Pod")
 		for j, p := range g.TemplatePods {
 			if p == nil || p.Name == "" {
@@ -97,6 +104,11 @@ func (r *Request) check() error {
 		}
 	}
 	for _, o := range r.Objects {
+		if p, ok := o.Value.(*corev1.Pod); ok {
+			if err := checkPod(p, "objects"); err != nil {
+				return err
+			}
+		}
 		if g, ok := o.Value.(*v1alpha1.NodeGroup); ok {
 			if d := nodeGroupOf(g); badSizes(d.MinSize, d.MaxSize, d.TargetSize) {
 				return sizesError("objects: NodeGroup "+g.Name, d.MinSize, d.MaxSize, d.TargetSize)
@@ -172,6 +184,9 @@ func checkSnapshot(s *scalehist.ClusterSnapshot, path string) error {
 				return &RequestError{join(path, fmt.Sprintf("%s[%d].pod", name, i)), "it is missing: the snapshot is a summary", advice}
 			}
 			findKind("v1", "Pod").fillIn(pods[i].Pod)
+			if err := checkPod(pods[i].Pod, join(path, fmt.Sprintf("%s[%d].pod", name, i))); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

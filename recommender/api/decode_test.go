@@ -55,6 +55,15 @@ func TestMalformedRequests(t *testing.T) {
 			"objects[1].items[0]: Node n is given twice, first as objects[0]: leave one out"},
 		{"list in a list", envelope(`"objects":[{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[]}]}]`), "objects[0].items[0]: a recommendation reads no v1 List"},
 		{"group object key", envelope(`"objects":[{"apiVersion":"scalehist.io/v1alpha1","kind":"NodeGroup","metadata":{"name":"g"},"spec":{"minSzie":1}}]`), "objects[0].spec.minSzie: the key is not known: remove it, or look"},
+		{"deep nesting", envelope(`"objects":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), "it is not JSON, in line 1 (byte 10083): invalid character '[' exceeded max depth"},
+		{"not a number", envelope(`"prices":{"currency":"EUR","machineTypes":{"m":NaN}}`), "it is not JSON, in line 1"},
+		{"infinite", envelope(`"prices":{"currency":"EUR","machineTypes":{"m":1e999}}`), "prices.machineTypes.m: number 1e999 where a number is due"},
+		{"negative limit", envelope(`"constraints":{"maxNodesTotal":-1}`), "constraints.maxNodesTotal: -1"},
+		{"negative cores", envelope(`"constraints":{"cores":{"max":-1}}`), "constraints.cores.max: -1 is below zero: write 0 or more"},
+		{"threshold", envelope(`"constraints":{"scaleDown":{"utilizationThreshold":7}}`), "constraints.scaleDown.utilizationThreshold: 7"},
+		{"negative count", envelope(`"constraints":{"scaleDown":{"utilizationThreshold":1,"maxNodes":-1}}`), "constraints.scaleDown.maxNodes: -1"},
+		{"negative request", pod(`{"containers":[{"name":"c","resources":{"requests":{"cpu":"-1"}}}]}`), "objects: container c of Pod default/p asks for -1 of cpu: requests are 0 or more"},
+		{"group twice", envelope(`"nodeGroups":[{"name":"a","maxSize":1},{"name":"a","maxSize":1}]`), "nodeGroups[1].name: a is given twice"},
 		{"snapshot pod", envelope(`"snapshot":{"at":"2026-03-01T10:00:00Z","unscheduledPods":[{"namespace":"a","name":"b"}]}`), "snapshot.unscheduledPods[0].pod: it is missing: the snapshot is a summary"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/recommender/api"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -33,7 +34,8 @@ type recommendFlags struct {
 	strategy, scoring         string
 	weights                   string
 	prices                    priceFlags
-	scaleDown                 bool
+	scaleDown, ignoreMin      bool
+	maxNodes                  int
 	utilization               float64
 	validation                string
 	client                    api.ClientOptions
@@ -50,7 +52,8 @@ new node would take, which pods are left and why, how far that is from the cheap
 The snapshot is one of
   --snapshot FILE      a request of the API (docs/recommender.md), or a snapshot out of a report; - is standard input
   --history FILE.db    the cluster as a history has it, at the instant --at
-  --report FILE        the start or the end (--moment) of a replay report that was made with --full-snapshots
+  --report FILE        the start or the end (--moment) of a replay report that was made with --full-snapshots, or what was decided about at
+                       the instant --at; 'scalehist replay --playback snapshots' asks about all of these
 
 -o request prints the request instead of an answer, to send it, or to change it by hand. --server asks a server, in whatever
 language it is written, instead of deciding here.
@@ -72,7 +75,7 @@ Exit codes: 0 done, 2 error.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.snapshot, "snapshot", "", "request or snapshot (JSON); - is standard input")
 	flags.StringVar(&f.history, "history", "", "history to take the snapshot from")
-	flags.Var(&f.at, "at", "instant in the history (default: its end)")
+	flags.Var(&f.at, "at", "instant in the history (default: its end), or of a decision in the report")
 	flags.StringVar(&f.report, "report", "", "replay report with whole objects to take the snapshot from")
 	flags.StringVar(&f.moment, "moment", "end", "of the report: start, or end")
 	flags.StringVar(&f.strategy, "strategy", "", "how the plan is made: "+strings.Join(recommender.Strategies(), ", ")+" (default: "+recommender.Strategies()[0]+")")
@@ -81,6 +84,8 @@ Exit codes: 0 done, 2 error.`,
 	f.prices.add(cmd)
 	flags.BoolVar(&f.scaleDown, "scale-down", false, "look for nodes that could go as well")
 	flags.Float64Var(&f.utilization, "utilization-threshold", recommender.DefaultAutoscalerOptions().UtilizationThreshold, "with --scale-down: nodes of which more is asked for stay; 1 looks at all")
+	flags.BoolVar(&f.ignoreMin, "ignore-min-size", false, "leave groups below their min size as they are")
+	flags.IntVar(&f.maxNodes, "max-nodes-total", 0, "the most nodes in the cluster; 0: no limit")
 	flags.StringVar(&f.validation, "field-validation", "Strict", "keys of Kubernetes objects that are not known: Strict refuses, Ignore leaves them out")
 	addClientFlags(cmd, &f.client, "server", "URL of a server to ask, instead of deciding here")
 	for name, extensions := range map[string][]string{"snapshot": {"json"}, "history": {"db"}, "report": {"json"}} {
@@ -165,8 +170,10 @@ func (f *recommendFlags) request(cmd *cobra.Command, s IO) (*recommender.Request
 	switch {
 	case sources != 1:
 		return nil, nil, UsageErrorf(cmd, "%s: give one of --snapshot, --history and --report", cmd.CommandPath())
-	case f.at.IsSet() && f.history == "":
-		return nil, nil, UsageErrorf(cmd, "--at goes with --history")
+	case f.at.IsSet() && f.history == "" && f.report == "":
+		return nil, nil, UsageErrorf(cmd, "--at goes with --history and --report")
+	case f.at.IsSet() && cmd.Flags().Changed("moment"):
+		return nil, nil, UsageErrorf(cmd, "give --at or --moment, not both")
 	case cmd.Flags().Changed("moment") && f.report == "":
 		return nil, nil, UsageErrorf(cmd, "--moment goes with --report")
 	case f.moment != "start" && f.moment != "end":
@@ -220,6 +227,15 @@ func (f *recommendFlags) override(cmd *cobra.Command, q *recommender.Request) er
 	if table != nil {
 		q.Prices = table
 	}
+	if cmd.Flags().Changed("ignore-min-size") {
+		q.Constraints.IgnoreMinSize = f.ignoreMin
+	}
+	if cmd.Flags().Changed("max-nodes-total") {
+		if f.maxNodes < 0 {
+			return UsageErrorf(cmd, "--max-nodes-total must not be negative")
+		}
+		q.Constraints.MaxNodesTotal = f.maxNodes
+	}
 	switch {
 	case f.utilization < 0 || f.utilization > 1:
 		return UsageErrorf(cmd, "--utilization-threshold %v: want 0 to 1", f.utilization)
@@ -258,6 +274,13 @@ func (f *recommendFlags) fromReport() (*recommender.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.at.IsSet() {
+		q, err := f.fromDecision(r)
+		if err != nil {
+			return nil, fmt.Errorf("--report %s: %w", f.report, err)
+		}
+		return q, nil
+	}
 	snapshot := &r.End
 	if f.moment == "start" {
 		snapshot = &r.Start
@@ -267,6 +290,34 @@ func (f *recommendFlags) fromReport() (*recommender.Request, error) {
 		return nil, fmt.Errorf("--report %s, %s: %w", f.report, f.moment, err)
 	}
 	return q, nil
+}
+
+// fromDecision asks about the cluster that a report's autoscaler decided about at an instant, the first time it looked.
+func (f *recommendFlags) fromDecision(r *scalehist.ReplayReport) (*recommender.Request, error) {
+	at, err := f.at.Resolve(r.StartTime, r.EndTime, r.EndTime)
+	if err != nil {
+		return nil, fmt.Errorf("--at: %w", err)
+	}
+	var kept []string
+	if r.Moments != nil {
+		for n := range r.Moments.Moments {
+			m := &r.Moments.Moments[n]
+			if m.At.Equal(at) {
+				state, err := r.Moments.State(n)
+				if err != nil {
+					return nil, err
+				}
+				return engines.RequestOf(&state, nil), nil
+			}
+			if offset := "+" + m.At.Sub(r.StartTime).String(); !slices.Contains(kept, offset) {
+				kept = append(kept, offset)
+			}
+		}
+	}
+	if kept == nil {
+		return nil, errors.New("it keeps no clusters that were decided about: make it with 'scalehist replay --full-snapshots'")
+	}
+	return nil, fmt.Errorf("nothing was decided about pods at %s that says something new: choose one of %s", at.Format(time.RFC3339Nano), strings.Join(kept, ", "))
 }
 
 func fromWholeSnapshot(snapshot *scalehist.ClusterSnapshot) (*recommender.Request, error) {

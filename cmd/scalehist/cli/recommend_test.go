@@ -110,6 +110,9 @@ func TestRecommendSameAnswer(t *testing.T) {
 
 func TestRecommendText(t *testing.T) {
 	prices := written(t, "prices.yaml", []byte(stdPrices))
+	if got := recommended(t, "--history", fixture("two-machine-sizes"), "--at", "+26s", "--max-nodes-total", "2"); !strings.Contains(got, "max nodes total 2 reached") {
+		t.Errorf("--max-nodes-total 2:\n%s", got)
+	}
 	got := recommended(t, "--history", fixture("two-machine-sizes"), "--at", "+26s", "--prices", prices, "--scale-down", "--utilization-threshold", "1")
 	for _, want := range []string{"strategy greedy, scoring least-cost\n", "\nScale up\nNODE GROUP  ZONE  MACHINE TYPE  FROM  TO  PRICE PER HOUR\n", "\nNew nodes\nNODE ", "Cost per hour: ", "Optimality: new nodes cost ", "\nStay\n"} {
 		if !strings.Contains(got, want) {
@@ -173,7 +176,8 @@ func TestRecommendErrors(t *testing.T) {
 		{"nothing", nil, "give one of --snapshot, --history and --report: see 'scalehist recommend --help'"},
 		{"two", []string{"--history", db, "--report", "x"}, "give one of"},
 		{"format", []string{"--history", db, "-o", "yaml"}, "must be text, json or request"},
-		{"at", []string{"--report", "x", "--at", "+1s"}, "--at goes with --history"},
+		{"at", []string{"--snapshot", "x", "--at", "+1s"}, "--at goes with --history and --report"},
+		{"at and moment", []string{"--report", "x", "--at", "+1s", "--moment", "end"}, "give --at or --moment, not both"},
 		{"outside", []string{"--history", db, "--at", "+9h"}, "--at: time +9h"},
 		{"moment", []string{"--report", "x", "--moment", "middle"}, `--moment "middle": want start or end`},
 		{"strategy", []string{"--history", db, "--strategy", "best"}, `--strategy "best": choose one of greedy, optimal`},
@@ -181,6 +185,7 @@ func TestRecommendErrors(t *testing.T) {
 		{"no prices", []string{"--history", db, "--scoring", "least-cost"}, "needs prices"},
 		{"weights", []string{"--history", db, "--weights", "cpu"}, "--weights: "},
 		{"threshold", []string{"--history", db, "--scale-down", "--utilization-threshold", "2"}, "want 0 to 1"},
+		{"max nodes", []string{"--history", db, "--max-nodes-total", "-1"}, "--max-nodes-total must not be negative"},
 		{"threshold alone", []string{"--history", db, "--utilization-threshold", "0.7"}, "goes with --scale-down"},
 		{"unknown price", []string{"--history", db, "--prices", written(t, "p.yaml", []byte("currency: EUR\nmachineTypes: {std-2: 1}\n"))}, "std-8"},
 		{"no file", []string{"--snapshot", "no/such.json"}, "--snapshot: open no/such.json"},

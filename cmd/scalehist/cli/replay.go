@@ -49,13 +49,14 @@ type replayFlags struct {
 	signs      bool
 	skip       bool
 	full       bool
+	optimal    bool
 	plane      string
 }
 
 func newReplayCommand(s IO) *cobra.Command {
 	f := &replayFlags{}
 	cmd := &cobra.Command{
-		Use:   "replay FILE.db",
+		Use:   "replay FILE.db | replay REPORT --playback snapshots",
 		Short: "Replay a history through an autoscaler on a virtual cluster, and say how it differs from what happened",
 		Long: `replay boots a virtual cluster (a real kube-apiserver, etcd and kube-scheduler, no kubelets; or, ten times faster and with
 the same report, the API server's registries and the scheduler in this process: --control-plane memory), puts it into the recorded state, feeds in what the workload did, in virtual time, and lets an autoscaler decide. It prints what scaled, every
@@ -66,6 +67,10 @@ with the recording (or nothing was recorded to agree with), 1 when it differs, 2
 
 With --truth the verdict is taken from a truth file instead: what a real cluster-autoscaler was seen to do with the same load in
 several runs, which differ. The replay agrees when it ends as one of them did and begins with the steps they all took alike.
+
+With --playback snapshots it reads a report of another replay that was made with --full-snapshots instead of a history: the autoscaler
+is asked anew about each cluster that the one of the report decided about, and what both asked for is compared. It takes no virtual
+cluster, and no time passes. --optimal tells of every scale-up how far it was from the cheapest one for the same pods.
 
 ` + harness.FaultHelp + `
 
@@ -89,9 +94,13 @@ several runs, which differ. The replay agrees when it ends as one of them did an
   scalehist replay prod.db --control-plane memory
 
   # Decide each recorded scale-up anew from the moment before it
-  scalehist replay prod.db --playback per-event -o json`,
+  scalehist replay prod.db --playback per-event -o json
+
+  # Ask the recommender about each cluster that the cluster autoscaler decided about
+  scalehist replay prod.db --full-snapshots --report-dir gen/prod
+  scalehist replay gen/prod --playback snapshots --autoscaler recommender:optimal`,
 		Args:              exactArgs("FILE.db"),
-		ValidArgsFunction: completeHistory,
+		ValidArgsFunction: completeHistoryOrReport,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runReplay(cmd, s, f, args[0])
 		},
@@ -104,7 +113,7 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 	flags.Var(&f.to, "to", "end of the window; the default is the recording's")
 	flags.DurationVar(&f.duration, "for", 0, "virtual time to play from the start; may go past the window's end (default: the window)")
 	flags.DurationVar(&f.batch, "batch-interval", 0, "feed recorded changes in at these boundaries; 0s: each at its instant (default: the autoscaler's scan interval)")
-	flags.StringVar(&f.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, or per-event")
+	flags.StringVar(&f.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, per-event (each recorded scale-up anew), or snapshots (each decision of a report anew)")
 	flags.StringVar(&f.scheduler, "scheduler", string(profile.ScoringDefault), "scoring of the scheduler: default, or bin-packing")
 	f.prices.add(cmd)
 	flags.BoolVar(&f.faults, "recorded-faults", true, "let recorded failures to deliver nodes, and recorded losses of nodes, happen again")
@@ -118,7 +127,8 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 	flags.StringVar(&f.ties, "ties", string(harness.TiesByHash), "how ties between equals are broken: by hashes of names, or by creation; with creation a redacted history replays to the same report")
 	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
 	flags.BoolVar(&f.skip, "skip-unsupported", false, "replay although pods use dynamic resource allocation or pod groups, which no control plane here has: those on a node stay there without, the others are left out")
-	flags.BoolVar(&f.full, "full-snapshots", false, "keep whole pods, nodes and templates in the report's start and end, for 'scalehist recommend --report'")
+	flags.BoolVar(&f.full, "full-snapshots", false, "keep whole objects in the report, of its start, its end and each decision about waiting pods, for --playback snapshots and 'scalehist recommend --report'")
+	addOptimalFlag(cmd, &f.optimal)
 	addControlPlaneFlag(cmd, &f.plane)
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt and timeline.txt there")
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
@@ -132,7 +142,7 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 		panic(fmt.Sprintf("completion of --fault: %v", err)) // only a second registration of the same flag fails
 	}
 	for name, values := range map[string][]string{
-		"playback":   {string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent)},
+		"playback":   {string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent), string(scalehist.PlaybackSnapshots)},
 		"scheduler":  {string(profile.ScoringDefault), string(profile.ScoringBinPacking)},
 		"autoscaler": engines.Names(),
 		"ties":       {string(harness.TiesByHash), string(harness.TiesByCreation)},
@@ -166,6 +176,11 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if f.optimal {
+		if err := f.judge(ctx, cmd, r); err != nil {
+			return err
+		}
 	}
 	if seen != nil {
 		if r.Truth, err = seen.Compare(r); err != nil {
@@ -207,8 +222,8 @@ func (f *replayFlags) readTruth(cmd *cobra.Command) (*truth.File, error) {
 			return nil, UsageErrorf(cmd, "--truth is of the whole recording: leave out --%s", name)
 		}
 	}
-	if scalehist.Playback(f.playback) == scalehist.PlaybackPerEvent {
-		return nil, UsageErrorf(cmd, "--truth: a per-event playback has no outcome; replay continuously")
+	if scalehist.Playback(f.playback).SingleMoments() {
+		return nil, UsageErrorf(cmd, "--truth: a %s playback has no outcome; replay continuously", f.playback)
 	}
 	file, err := truth.Read(f.truth)
 	if err != nil {
@@ -221,8 +236,11 @@ func (f *replayFlags) readTruth(cmd *cobra.Command) (*truth.File, error) {
 const quietEnd = time.Hour
 
 func (f *replayFlags) play(ctx context.Context, path string, seen *truth.File, opts []harness.Option) (*scalehist.ReplayReport, error) {
-	if scalehist.Playback(f.playback) == scalehist.PlaybackPerEvent {
+	switch scalehist.Playback(f.playback) {
+	case scalehist.PlaybackPerEvent:
 		return harness.ReplayEvents(ctx, path, opts...)
+	case scalehist.PlaybackSnapshots:
+		return replaySnapshots(ctx, path, opts)
 	}
 	r, err := harness.NewReplayer(ctx, path, opts...)
 	if err != nil {
@@ -261,8 +279,15 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 		if f.duration != 0 {
 			return nil, UsageErrorf(cmd, "--for: no time passes in a per-event playback; choose the events with --from and --to")
 		}
+	case scalehist.PlaybackSnapshots:
+		if err := f.checkSnapshots(cmd, path); err != nil {
+			return nil, err
+		}
 	default:
-		return nil, UsageErrorf(cmd, "--playback %q: want continuous or per-event", f.playback)
+		return nil, UsageErrorf(cmd, "--playback %q: want continuous, per-event or snapshots", f.playback)
+	}
+	if scalehist.Playback(f.playback) != scalehist.PlaybackSnapshots && isReport(path) {
+		return nil, UsageErrorf(cmd, "%s is a report, not a history: replay its decisions anew with --playback snapshots", path)
 	}
 	scoring := profile.Scoring(f.scheduler)
 	if scoring != profile.ScoringDefault && scoring != profile.ScoringBinPacking {
@@ -298,6 +323,9 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	}
 	if f.full {
 		opts = append(opts, harness.WithFullSnapshots())
+	}
+	if f.optimal {
+		opts = append(opts, harness.WithMoments())
 	}
 	faults, err := f.faultList(cmd)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestReplayErrors(t *testing.T) {
 		{"delay of an unknown group", []string{good, "--provision-delay-of", "sdt=90s"}, []string{`unknown node group "sdt": there are std`}},
 		{"bad delay", []string{good, "--provision-delay-of", "std=soon"}, []string{"--provision-delay-of std=soon: want a duration"}},
 		{"unknown autoscaler", []string{good, "--autoscaler", "karpenter"}, []string{`--autoscaler: unknown autoscaler "karpenter": choose one of `}},
-		{"unknown playback", []string{good, "--playback", "backwards"}, []string{`--playback "backwards": want continuous or per-event`}},
+		{"unknown playback", []string{good, "--playback", "backwards"}, []string{`--playback "backwards": want continuous, per-event or snapshots`}},
 		{"no time passes per event", []string{good, "--playback", "per-event", "--for", "1m"}, []string{"--for: no time passes in a per-event playback"}},
 		{"unknown scheduler", []string{good, "--scheduler", "random"}, []string{`--scheduler "random": want default or bin-packing`}},
 		{"unknown ties", []string{good, "--ties", "names"}, []string{`--ties "names": want hash or creation`}},

@@ -38,7 +38,7 @@ type gridFlags struct {
 // gridFlagNames are the flags add adds: what goes with a recording and not with reports.
 var gridFlagNames = []string{
 	"scenario", "fixtures", "engine", "set", "jobs", "autoscaler-flag", "from", "to", "for", "batch-interval", "prices", "region", "price-model", "price-model-of",
-	"fault", "faults", "provision-delay", "provision-delay-of", "node-group", "seed", "control-plane",
+	"fault", "faults", "provision-delay", "provision-delay-of", "node-group", "seed", "control-plane", "optimal",
 }
 
 func (f *gridFlags) add(cmd *cobra.Command) {
@@ -61,6 +61,7 @@ func (f *gridFlags) add(cmd *cobra.Command) {
 	flags.StringToStringVar(&r.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
 	flags.StringToStringVar(&r.bounds, "node-group", nil, "override the bounds of single groups: workers=1:20")
 	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
+	addOptimalFlag(cmd, &r.optimal)
 	addControlPlaneFlag(cmd, &r.plane)
 	if os.Getenv(harness.ControlPlaneVariable) == "" { // many replays want the quick one
 		flag := flags.Lookup("control-plane")
@@ -160,6 +161,9 @@ func (f *gridFlags) run(cmd *cobra.Command, s IO, path string, points []sweep.Po
 			}
 			one := f.replay
 			r, err := one.play(ctx, path, nil, prepared[i])
+			if err == nil && one.optimal {
+				err = one.judge(ctx, cmd, r)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil && ctx.Err() != nil {

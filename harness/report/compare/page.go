@@ -36,7 +36,7 @@ func (c *Comparison) page(p *page) string {
 	p.heading("Metrics")
 	p.table(c.metricTable())
 	p.missing(c)
-	if c.Sides[0].Playback != "per-event" {
+	if !c.Sides[0].Playback.SingleMoments() {
 		p.curves(c)
 	}
 	for _, pair := range c.Pairs {

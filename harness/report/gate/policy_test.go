@@ -92,7 +92,7 @@ func TestParsePolicyRefuses(t *testing.T) {
 		"limits:\n  decisions.changd: +0":     {`line 2: limits: unknown metric "decisions.changd"; did you mean "decisions.changed"?`},
 		"limits:\n  costs: +2%":               {`line 2: limits: unknown metric "costs"; did you mean "cost"?`},
 		"limits:\n  pending.p59: +2s":         {"line 2: limits: unknown metric", `"pending.p95"`},
-		"limits:\n  optimal.distance: +1":     {"line 2: limits: metric \"optimal.distance\" is not there"},
+		"limits:\n  over.timeshare: +1":       {"line 2: limits: metric \"over.timeshare\" is not there"},
 		"limits:\n  cost: [1]":                {"line 2: limits: cost: want a limit: +2, +10% or <= 50, or off"},
 		"limits:\n  cost:":                    {"line 2: limits: cost: want a limit"},
 		"limits:\n  cost: +2%\n  cost: +3%":   {`line 3: limits: "cost" is given twice`},

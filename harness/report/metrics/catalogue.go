@@ -157,11 +157,12 @@ var catalogue = []Metric{
 			}
 			return 1, ""
 		}},
+	optimalDistance,
 	{Name: "events.differing", Title: "scale-ups decided otherwise", Unit: "events", Whole: true, Better: Less, Total: Sum,
-		Definition: "Recorded scale-ups that a per-event playback decides otherwise.", Formula: "count of events that do not agree", Source: "the report's events",
+		Definition: "Recorded scale-ups, or decisions of a report, that a playback of single moments decides otherwise.", Formula: "count of events that do not agree", Source: "the report's events",
 		of: func(m *measured) (float64, string) {
-			if m.r.Playback != scalehist.PlaybackPerEvent {
-				return 0, "not a per-event playback"
+			if !m.r.Playback.SingleMoments() {
+				return 0, "not a playback of single moments"
 			}
 			n := 0
 			for _, e := range m.r.Events {

@@ -28,8 +28,8 @@ type measured struct {
 func measure(r *scalehist.ReplayReport) *measured {
 	m := &measured{r: r, length: r.EndTime.Sub(r.StartTime), targets: Nodes(r), short: Unschedulable(r), held: heldCurve(r)}
 	switch {
-	case r.Playback == scalehist.PlaybackPerEvent:
-		m.zero = "a per-event playback decides single moments: no time passes in it"
+	case r.Playback.SingleMoments():
+		m.zero = fmt.Sprintf("a %s playback decides single moments: no time passes in it", r.Playback)
 		return m
 	case m.length <= 0:
 		m.zero = "the replay has no length"

@@ -110,7 +110,6 @@ var leftOut = map[string]string{
 	"instability":            "its formula needs the demand in nodes, which nobody knows; churn.reversals counts the swings",
 	"autoscaling.deviation":  "the Minkowski distance of accuracies, timeshares and instability: two of these are left out, and a limit on the sum would not say which part moved",
 	"elastic.speedup":        "the geometric mean of the same ratios against no scaling at all: compare a replay with one whose groups are held at their size (--node-group)",
-	"optimal.distance":       "no report has an optimal decision to compare with yet",
 	"slack.usage":            "slack and overrun of requests need what containers used, which a report does not have",
 	"overrun":                "it needs what containers used, which a report does not have",
 	"throttling":             "a replay knows requests, not what containers would have used",

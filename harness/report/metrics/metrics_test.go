@@ -230,7 +230,7 @@ func TestFind(t *testing.T) {
 		"pending.p59":      `unknown metric "pending.p59"; did you mean "pending.p50" or "pending.p99"`,
 		"zzzzz":            "want one of nodes.scaled-up, ",
 		"over.timeshare":   "nearly all the time",
-		"optimal.distance": "no report has an optimal decision",
+		"optimal.distence": `unknown metric "optimal.distence"; did you mean "optimal.distance"`,
 	} {
 		if _, err := Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
