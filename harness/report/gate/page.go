@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/report/metrics"
 )
 
@@ -222,12 +223,6 @@ func html(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// github escapes (https://docs.github.com/actions/reference/workflow-commands-for-github-actions).
-var (
-	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-)
-
 // GitHub is the verdict as annotations of a GitHub workflow: one error a violated scenario, at the line of the policy, a
 // warning for each note, and the headline.
 func (v *Verdict) GitHub() string {
@@ -243,26 +238,22 @@ func (v *Verdict) GitHub() string {
 				line = cmp.Or(line, c.Line)
 			}
 		}
-		v.annotate(&b, "error", line, "gate "+j.Scenario, strings.TrimSpace(what+"\n"+j.first()))
+		v.annotate(&b, ci.Error, line, "gate "+j.Scenario, strings.TrimSpace(what+"\n"+j.first()))
 	}
 	for _, c := range v.Total {
 		if c.Result == Violated {
-			v.annotate(&b, "error", c.Line, "gate, all scenarios", strings.TrimSpace(c.Why+"\n"+v.firstIn(c.MostIn)))
+			v.annotate(&b, ci.Error, c.Line, "gate, all scenarios", strings.TrimSpace(c.Why+"\n"+v.firstIn(c.MostIn)))
 		}
 	}
 	for _, n := range v.notes() {
-		v.annotate(&b, "warning", 0, "gate", n)
+		v.annotate(&b, ci.Warning, 0, "gate", n)
 	}
 	fmt.Fprintf(&b, "%s\n", v.Headline())
 	return b.String()
 }
 
-func (v *Verdict) annotate(b *strings.Builder, level string, line int, title, message string) {
-	where := "file=" + githubProperty.Replace(v.Policy)
-	if line > 0 {
-		where += fmt.Sprintf(",line=%d", line)
-	}
-	fmt.Fprintf(b, "::%s %s,title=%s::%s\n", level, where, githubProperty.Replace(title), githubData.Replace(message))
+func (v *Verdict) annotate(b *strings.Builder, level ci.Level, line int, title, message string) {
+	fmt.Fprintln(b, ci.Annotation{Level: level, File: v.Policy, Line: line, Title: title, Message: message})
 }
 
 func count(n int, one, many string) string {
