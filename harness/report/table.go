@@ -7,3 +7,6 @@ func NewTable() table.Writer { return newTable() }
 
 // Some lists the first n of names and counts the rest: "a, b and 3 more".
 func Some(names []string, n int) string { return some(names, n) }
+
+// Indent puts by before each line, and takes blanks off their ends.
+func Indent(s, by string) string { return indent(s, by) }
