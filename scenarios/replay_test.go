@@ -73,7 +73,7 @@ func ReplayFor(ctx SpecContext, length time.Duration, from Source, opts ...harne
 	r.Run.Rerun = fmt.Sprintf("go test ./scenarios -run TestScenarios -ginkgo.focus='%s'", focus(spec.FullText()))
 	r.Run.Artifacts = strings.TrimPrefix(artifacts(from.name), "../")
 	Expect(report.Save(artifacts(from.name), r)).To(Succeed())
-	AddReportEntry(sizesEntry, sizesLine(r), ReportEntryVisibilityNever)
+	AddReportEntry(sizesEntry, report.SizesLine(r), ReportEntryVisibilityNever)
 	AddReportEntry("report", report.Text(r), ReportEntryVisibilityFailureOrVerbose)
 	return r
 }
@@ -127,17 +127,4 @@ func replayWith(ctx context.Context, length time.Duration, from Source, opts ...
 // focus makes a regular expression of a spec's text that a shell takes in single quotes.
 func focus(text string) string {
 	return strings.ReplaceAll(regexp.QuoteMeta(text), "'", ".")
-}
-
-func sizesLine(r *scalehist.ReplayReport) string {
-	var parts []string
-	for _, g := range r.NodeGroups {
-		if g.ScaledUp+g.ScaledDown > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d->%d", g.Name, g.Initial, g.Final))
-		}
-	}
-	if len(parts) == 0 {
-		return "nothing scaled"
-	}
-	return strings.Join(parts, ", ")
 }

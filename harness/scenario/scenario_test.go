@@ -133,9 +133,9 @@ func TestEverything(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d:%d %s %v", p.line, p.column, x.what(), x.not))
 	}
 	want := []string{
-		"32:5 scaledUp false", "33:5 scaledDown false", "34:5 finalSizes false", "35:5 unschedulable false", "36:5 recording true",
-		"38:7 decisions[0] false", "39:7 decisions[1] false", "40:7 decisions[2] false", "41:5 keepNodes false",
-		"44:7 metrics.nodes.peak false", "43:7 metrics.pending.max false", "45:5 cost false", "46:5 golden false",
+		"31:5 scaledUp false", "32:5 scaledDown false", "33:5 finalSizes false", "34:5 unschedulable false", "35:5 recording true",
+		"37:7 decisions[0] false", "38:7 decisions[1] false", "39:7 decisions[2] false", "40:5 keepNodes false",
+		"43:7 metrics.nodes.peak false", "42:7 metrics.pending.max false", "44:5 cost false", "45:5 golden false",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
