@@ -142,7 +142,7 @@ func zoneBoundVolumes(zones ...string) Source {
 	for _, z := range []string{"za", "zb", "zc"} {
 		s.Groups = append(s.Groups, workload.Group{Name: z, Machine: workload.Machine{Type: "std-4", CPU: "4", Memory: "16Gi"}, Zone: z, Max: 4, Delay: 20 * time.Second})
 	}
-	return Source{s.Name, func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
+	return Source{s.Name, "", func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
 		in, err := s.Input()
 		if err != nil {
 			return nil, err

@@ -100,7 +100,7 @@ func (o Outcome) junit() Case {
 		for _, p := range o.Problems {
 			title, _, _ := strings.Cut(p.Message, "\n")
 			titles = append(titles, title)
-			texts = append(texts, p.At()+": "+p.Message)
+			texts = append(texts, strings.TrimSuffix(p.At()+": "+p.Title, ": ")+"\n"+p.Message)
 		}
 		return Fault(strings.Join(titles, "; "), strings.Join(texts, "\n\n"))
 	}
