@@ -74,7 +74,7 @@ func ReplayFor(ctx SpecContext, length time.Duration, from Source, opts ...harne
 	AddReportEntry(artifactsEntry, strings.TrimPrefix(filepath.ToSlash(dir), "../"), ReportEntryVisibilityNever)
 	Expect(keepLogs(dir)).To(Succeed())
 	Expect(err).NotTo(HaveOccurred())
-	r.Run.Rerun = fmt.Sprintf("go test ./scenarios -run TestScenarios -ginkgo.focus='%s'", focus(spec.FullText()))
+	r.Run.Rerun = rerun(spec)
 	r.Run.Artifacts = strings.TrimPrefix(filepath.ToSlash(dir), "../")
 	Expect(artifacts.Save(ctx, dir, from.path, r)).To(Succeed())
 	AddReportEntry(sizesEntry, report.SizesLine(r), ReportEntryVisibilityNever)
@@ -126,6 +126,11 @@ func replayWith(ctx context.Context, length time.Duration, from Source, opts ...
 		length = r.RecordDuration()
 	}
 	return r.Replay(ctx, length)
+}
+
+// rerun is the command that runs just this spec.
+func rerun(spec SpecReport) string {
+	return fmt.Sprintf("go test ./scenarios -run TestScenarios -ginkgo.focus='%s'", focus(spec.FullText()))
 }
 
 // focus makes a regular expression of a spec's text that a shell takes in single quotes.

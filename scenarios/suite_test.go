@@ -49,17 +49,28 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
 	DeferCleanup(func() error { return errors.Join(pool.Close(), os.RemoveAll(logs)) })
 }, NodeTimeout(30*time.Minute))
 
-// One line a scenario, with what scaled, at the end; and what a CI reads beside JUnit.
+// One line a scenario, with what scaled, at the end; and what a CI reads: gen/scenarios.xml, annotations, the job summary.
 var _ = ReportAfterSuite("one line a scenario", func(report types.Report) {
 	fmt.Println()
-	run := runOf(report)
+	run := runOf(report, fromRoot)
+	var lines strings.Builder
 	for _, o := range run.Outcomes {
-		fmt.Printf("%-7s %6.2fs  %s  %s\n", o.Status, o.Seconds, o.Name, o.Summary)
+		fmt.Fprintf(&lines, "%-7s %6.2fs  %s  %s\n", o.Status, o.Seconds, o.Name, o.Summary)
 	}
 	if ci.InGitHub(os.Getenv) {
-		fmt.Print(run.GitHub(os.Getenv))
+		fmt.Print(ci.Group(run.Headline(), lines.String()))
+		fmt.Print(runOf(report, func(file string) string { return file }).GitHub(os.Getenv))
+	} else {
+		fmt.Print(lines.String())
 	}
-	if err := ci.Summarize(os.Getenv, run.Markdown()); err != nil {
+	junit, err := run.JUnit()
+	if err == nil {
+		err = os.MkdirAll(filepath.Join("..", "gen"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join("..", "gen", "scenarios.xml"), junit, 0o644)
+	}
+	if err := errors.Join(err, ci.Summarize(os.Getenv, run.Markdown())); err != nil {
 		fmt.Println(err)
 	}
 })
@@ -70,8 +81,8 @@ const (
 	artifactsEntry = "artifacts"
 )
 
-// runOf are the specs that ran, in the order of files and lines.
-func runOf(report types.Report) ci.Run {
+// runOf are the specs that ran, in the order of files and lines. path says how files are told.
+func runOf(report types.Report, path func(file string) string) ci.Run {
 	specs := slices.Clone(report.SpecReports)
 	slices.SortStableFunc(specs, func(a, b types.SpecReport) int {
 		return cmp.Or(cmp.Compare(b.FileName(), a.FileName()), cmp.Compare(a.LineNumber(), b.LineNumber()), cmp.Compare(a.FullText(), b.FullText()))
@@ -81,7 +92,7 @@ func runOf(report types.Report) ci.Run {
 		if s.State.Is(types.SpecStateSkipped|types.SpecStatePending) || s.LeafNodeType != types.NodeTypeIt && !s.State.Is(types.SpecStateFailureStates) {
 			continue
 		}
-		o := ci.Outcome{Name: s.FullText(), Status: ci.Passed, File: s.FileName(), Line: s.LineNumber(), Seconds: s.RunTime.Seconds()}
+		o := ci.Outcome{Name: s.FullText(), Status: ci.Passed, File: path(s.FileName()), Line: s.LineNumber(), Seconds: s.RunTime.Seconds(), Rerun: rerun(s)}
 		if o.Name == "" {
 			o.Name = s.LeafNodeType.String() // of the suite
 		}
@@ -98,18 +109,18 @@ func runOf(report types.Report) ci.Run {
 			if !s.State.Is(types.SpecStateFailed) { // a panic, a timeout, an interrupt
 				o.Status = ci.Broken
 			}
-			o.Problems = []ci.Problem{{File: s.Failure.Location.FileName, Line: s.Failure.Location.LineNumber, Message: s.Failure.Message}}
+			o.Problems = append(o.Problems, problemOf(s.Failure, path))
 			for _, more := range s.AdditionalFailures {
-				o.Problems = append(o.Problems, ci.Problem{File: more.Failure.Location.FileName, Line: more.Failure.Location.LineNumber, Message: more.Failure.Message})
+				o.Problems = append(o.Problems, problemOf(more.Failure, path))
 			}
-		}
-		o.File = fromRoot(o.File)
-		for i := range o.Problems {
-			o.Problems[i].File = fromRoot(o.Problems[i].File)
 		}
 		run.Outcomes = append(run.Outcomes, o)
 	}
 	return run
+}
+
+func problemOf(f types.Failure, path func(string) string) ci.Problem {
+	return ci.Problem{File: path(f.Location.FileName), Line: f.Location.LineNumber, Message: f.Message}
 }
 
 // fromRoot is a path of this repository from its top, for who reads it elsewhere.
