@@ -127,7 +127,7 @@ func (s *Scenario) YAML(r *scalehist.ReplayReport) string {
 	if o.first != nil {
 		line("  # What the autoscaler decided first, and when: loosen it to a range (at: +10s..+30s), or leave it out.")
 		line("  decisions:")
-		line("  - {first: scale-up, at: +%s, nodeGroup: %s, nodes: %d}", o.first.At.Sub(o.start), quoted(o.grown.NodeGroup), o.grownBy())
+		line("  - {first: scale-up, at: %s, nodeGroup: %s, nodes: %d}", o.firstAt(), quoted(o.grown.NodeGroup), o.grownBy())
 	}
 	if !o.perEvent {
 		line("  # Limits of metrics; 'scalehist gate --explain-metrics' lists them. These are what the replay needed.")
@@ -139,6 +139,15 @@ func (s *Scenario) YAML(r *scalehist.ReplayReport) string {
 		}
 	}
 	return b.String()
+}
+
+// firstAt is when the first scale-up was; of an instant that nobody would write, the millisecond around it.
+func (o observed) firstAt() Offset {
+	at := o.first.At.Sub(o.start)
+	if floor := at.Truncate(time.Millisecond); floor != at {
+		return Offset{From: floor, To: floor + time.Millisecond, Set: true}
+	}
+	return Offset{From: at, To: at, Set: true}
 }
 
 // grownBy is by how many nodes the first scale-up changed the group it names.

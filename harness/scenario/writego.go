@@ -24,8 +24,11 @@ func (s *Scenario) Go(r *scalehist.ReplayReport, pkg string) (string, error) {
 	o := observe(r)
 	data := map[string]any{
 		"Package": pkg, "Test": goName(s.Name), "Name": s.Name, "History": s.History, "PerEvent": o.perEvent, "Recording": o.recording,
-		"Up": goSizes("ScaleUps", o.up), "Down": goSizes("ScaleDowns", o.down), "Slug": s.Slug(), "For": goDuration(time.Duration(s.For)),
+		"Up": goSizes("ScaleUps", o.up), "Down": goSizes("ScaleDowns", o.down), "Slug": s.Slug(), "For": "",
 		"Options": s.goOptions(r), "Autoscaler": s.Autoscaler, "MaxWait": o.maxWait.String(), "Peak": o.peak,
+	}
+	if s.For != 0 {
+		data["For"] = goDuration(time.Duration(s.For))
 	}
 	var pods, faults []string
 	for _, p := range o.pods {
@@ -36,13 +39,14 @@ func (s *Scenario) Go(r *scalehist.ReplayReport, pkg string) (string, error) {
 		data["PodCount"] = len(pods)
 	}
 	if o.first != nil {
-		data["Group"], data["Nodes"], data["At"] = o.grown.NodeGroup, o.grownBy(), goDuration(o.first.At.Sub(o.start))
+		at := o.firstAt()
+		data["Group"], data["Nodes"], data["From"], data["To"] = o.grown.NodeGroup, o.grownBy(), goDuration(at.From), goDuration(at.To)
 	}
 	for _, f := range s.faults {
 		faults = append(faults, f.String())
 	}
 	data["Faults"] = faults
-	data["Time"] = !o.perEvent || o.first != nil || s.Window.From.IsSet() || s.Window.To.IsSet() || s.BatchInterval != nil
+	data["Time"] = s.For != 0 || o.first != nil || s.Window.From.IsSet() || s.Window.To.IsSet() || s.BatchInterval != nil
 	var b bytes.Buffer
 	if err := goSpec.Execute(&b, data); err != nil {
 		return "", fmt.Errorf("write the spec of %s: %w", s.Name, err)
@@ -99,7 +103,7 @@ func Test{{.Test}}(t *testing.T) {
 {{- if .Group}}
 	// What the autoscaler decided first, and when.
 	nodes := Exactly({{.Nodes}})
-	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: {{.At}}, To: {{.At}}, NodeGroup: {{quote .Group}}, Nodes: &nodes}))
+	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: {{.From}}, To: {{.To}}, NodeGroup: {{quote .Group}}, Nodes: &nodes}))
 {{- end}}
 {{- if not .PerEvent}}
 	// Limits of metrics: what the replay needed.
@@ -118,11 +122,7 @@ func replay{{.Test}}(t *testing.T, opts ...harness.Option) *scalehist.ReplayRepo
 	}
 	opts = append([]harness.Option{harness.WithAutoscaler(engine), harness.OnControlPlane(harness.Memory)}, opts...)
 {{- range .Faults}}
-	if fault, err := harness.ParseFault({{quote .}}); err != nil {
-		t.Fatal(err)
-	} else {
-		opts = append(opts, harness.WithFault(fault))
-	}
+	opts = append(opts, fault{{$.Test}}(t, {{quote .}}))
 {{- end}}
 {{- if .PerEvent}}
 	report, err := harness.ReplayEvents(t.Context(), recording, opts...)
@@ -134,11 +134,7 @@ func replay{{.Test}}(t *testing.T, opts ...harness.Option) *scalehist.ReplayRepo
 	if err != nil {
 		t.Fatal(err)
 	}
-	length := {{.For}} // of virtual time; 0: the recording's
-	if length == 0 {
-		length = r.RecordDuration()
-	}
-	report, err := r.Replay(t.Context(), length)
+	report, err := r.Replay(t.Context(), {{if .For}}{{.For}}{{else}}r.RecordDuration(){{end}}) // of virtual time
 	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +146,18 @@ func replay{{.Test}}(t *testing.T, opts ...harness.Option) *scalehist.ReplayRepo
 	}
 	return report
 }
+{{- if .Faults}}
+
+// fault{{.Test}} is a fault as the command line takes it.
+func fault{{.Test}}(t *testing.T, text string) harness.Option {
+	t.Helper()
+	fault, err := harness.ParseFault(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return harness.WithFault(fault)
+}
+{{- end}}
 `))
 
 // goOptions are the settings as options of the harness.
@@ -196,6 +204,9 @@ func goDuration(d time.Duration) string {
 		if d != 0 && d%unit.of == 0 {
 			return fmt.Sprintf("%d*%s", d/unit.of, unit.name)
 		}
+	}
+	if d == 0 {
+		return "0"
 	}
 	return fmt.Sprintf("time.Duration(%d)", d)
 }
