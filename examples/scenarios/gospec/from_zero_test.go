@@ -50,11 +50,7 @@ func replayFromZero(t *testing.T, opts ...harness.Option) *scalehist.ReplayRepor
 	if err != nil {
 		t.Fatal(err)
 	}
-	length := time.Duration(0) // of virtual time; 0: the recording's
-	if length == 0 {
-		length = r.RecordDuration()
-	}
-	report, err := r.Replay(t.Context(), length)
+	report, err := r.Replay(t.Context(), r.RecordDuration()) // of virtual time
 	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}

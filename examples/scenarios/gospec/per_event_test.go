@@ -27,7 +27,7 @@ func TestPerEvent(t *testing.T) {
 	g.Expect(report).To(AgreeWithRecording())
 	// What the autoscaler decided first, and when.
 	nodes := Exactly(3)
-	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: time.Duration(26149999999), To: time.Duration(26149999999), NodeGroup: "large", Nodes: &nodes}))
+	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: 26149 * time.Millisecond, To: 26150 * time.Millisecond, NodeGroup: "large", Nodes: &nodes}))
 }
 
 // replayPerEvent replays the history on a virtual cluster of its own, and leaves the report under gen/ beside this file.

@@ -22,7 +22,7 @@ func TestWhatIf(t *testing.T) {
 		// Other options change the question: flags, bounds, faults, prices, a window.
 		harness.WithName("what_if"),
 		harness.WithSeed(3),
-		harness.WithBatchInterval(time.Duration(0)),
+		harness.WithBatchInterval(0),
 		harness.WithWindow(harness.Window{From: time.Date(2026, 1, 5, 8, 0, 5, 0, time.UTC)}),
 		harness.WithFlags("--expander=most-pods"),
 	)
@@ -50,20 +50,12 @@ func replayWhatIf(t *testing.T, opts ...harness.Option) *scalehist.ReplayReport 
 		t.Fatal(err)
 	}
 	opts = append([]harness.Option{harness.WithAutoscaler(engine), harness.OnControlPlane(harness.Memory)}, opts...)
-	if fault, err := harness.ParseFault("slow:std,delay=20s"); err != nil {
-		t.Fatal(err)
-	} else {
-		opts = append(opts, harness.WithFault(fault))
-	}
+	opts = append(opts, faultWhatIf(t, "slow:std,delay=20s"))
 	r, err := harness.NewReplayer(t.Context(), recording, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	length := 3 * time.Minute // of virtual time; 0: the recording's
-	if length == 0 {
-		length = r.RecordDuration()
-	}
-	report, err := r.Replay(t.Context(), length)
+	report, err := r.Replay(t.Context(), 3*time.Minute) // of virtual time
 	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -73,4 +65,14 @@ func replayWhatIf(t *testing.T, opts ...harness.Option) *scalehist.ReplayReport 
 		t.Fatal(err)
 	}
 	return report
+}
+
+// faultWhatIf is a fault as the command line takes it.
+func faultWhatIf(t *testing.T, text string) harness.Option {
+	t.Helper()
+	fault, err := harness.ParseFault(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return harness.WithFault(fault)
 }
