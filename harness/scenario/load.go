@@ -192,15 +192,20 @@ func (s *Scenario) Slug() string { return Slug(s.Name) }
 
 // Slug makes a name part of a path.
 func Slug(name string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
+	var b strings.Builder
+	gap := false
+	for _, r := range strings.ToLower(name) {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_' {
+			gap = true
+			continue
 		}
-		return '-'
-	}, name), "-.")
+		if gap && b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		gap = false
+		b.WriteRune(r)
+	}
+	return strings.Trim(b.String(), ".")
 }
 
 // pos is where a key stands, else where what it belongs to does.

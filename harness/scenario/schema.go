@@ -13,6 +13,9 @@ import (
 // SchemaID names the published JSON Schema of scenario files, docs/scenario.schema.json.
 const SchemaID = "https://github.com/scalehist/scalehist/blob/main/docs/scenario.schema.json"
 
+// schemaURL is where editors load it from.
+const schemaURL = "https://raw.githubusercontent.com/scalehist/scalehist/main/docs/scenario.schema.json"
+
 const (
 	spanPattern   = `^([0-9.]+(h|m|s|ms|us|µs|ns))+$|^0$`
 	momentPattern = `^[+-]?([0-9.]+(h|m|s|ms|us|µs|ns))+$|^[0-9]{4}-[0-9]{2}-[0-9]{2}T`

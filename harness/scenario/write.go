@@ -103,7 +103,7 @@ func (s *Scenario) YAML(r *scalehist.ReplayReport) string {
 	o := observe(r)
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# yaml-language-server: $schema=%s", SchemaID)
+	line("# yaml-language-server: $schema=%s", schemaURL)
 	line("#")
 	line("# What a replay of %s showed, as a scenario: run it with 'scalehist test'.", s.History)
 	line("# Change what should be different, and take out what you do not care about; docs/scenarios.md has every key.")

@@ -134,7 +134,7 @@ func TestWhatAUserReads(t *testing.T) {
 	}
 	seconds := regexp.MustCompile(` time="[0-9.]+"|\| [0-9.]+ \|`)
 	var files []string
-	entries, err := os.ReadDir(filepath.Join("gen", "100---too--many"))
+	entries, err := os.ReadDir(filepath.Join("gen", "100-too-many"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,4 +317,48 @@ func TestEveryReplayFlagIsAKey(t *testing.T) {
 			t.Errorf("--%s of replay has no key in scenario files (%q): give scenario.Scenario one", f.Name, key)
 		}
 	})
+}
+
+// TestScenariosPage: the commands of docs/scenarios.md print what the page says. A file that is not there yet is the one the page shows.
+func TestScenariosPage(t *testing.T) {
+	page, err := os.ReadFile(root("docs", "scenarios.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixtures, err := filepath.Abs(root("fixtures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inDir(t, nil)
+	if err := os.Symlink(fixtures, "fixtures"); err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, block := range strings.Split(string(page), "```console\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		for _, step := range strings.Split("\n"+block, "\n$ ")[1:] {
+			line, want, _ := strings.Cut(step, "\n")
+			want = strings.TrimSuffix(want, "\n") + "\n"
+			args := strings.Fields(line)
+			commands++
+			if args[0] == "cat" {
+				got, err := os.ReadFile(args[1])
+				if os.IsNotExist(err) {
+					got, err = []byte(want), os.WriteFile(args[1], []byte(want), 0o644)
+				}
+				if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+					t.Errorf("$ %s: %v (-page +file):\n%s", line, err, diff)
+				}
+				continue
+			}
+			_, stdout, stderr := run(t, t.Context(), args[1:]...)
+			scrub := func(s string) string { return took.ReplaceAllString(s, "$1 0.00s") }
+			if diff := cmp.Diff(scrub(want), scrub(stderr+stdout)); diff != "" {
+				t.Errorf("$ %s (-page +now):\n%s", line, diff)
+			}
+		}
+	}
+	if commands < 5 {
+		t.Errorf("only %d commands in the page", commands)
+	}
 }

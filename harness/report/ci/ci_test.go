@@ -2,6 +2,7 @@ package ci
 
 import (
 	"encoding/xml"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden files; please read the diff before committing it")
 
 // nasty has what the formats escape: percent signs, colons, commas, line ends, tags, pipes, fences, commands and bytes that are no text.
 func nasty() Run {
@@ -25,7 +28,7 @@ func nasty() Run {
 	}}
 }
 
-// TestGolden: the formats as files of testdata; SCALEHIST_UPDATE=1 writes them.
+// TestGolden: the formats as files of testdata.
 func TestGolden(t *testing.T) {
 	junit, err := nasty().JUnit()
 	if err != nil {
@@ -36,7 +39,7 @@ func TestGolden(t *testing.T) {
 		"group.github": Group("50%\nof it", "  ::error::no\nfine ##[error]no\n::stop-commands::x\n"),
 	} {
 		path := filepath.Join("testdata", name)
-		if os.Getenv("SCALEHIST_UPDATE") != "" {
+		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
