@@ -24,13 +24,10 @@ func (s *Scenario) check(d *decoder, engines Engines) {
 	if s.Name != "" && s.Slug() == "" {
 		at("name", "name: %q has no letter and no digit", s.Name)
 	}
-	switch {
-	case s.History == "":
+	if s.History == "" {
 		at("history", "history is missing: the recording (.db) to replay")
-	default:
-		if _, err := os.Stat(s.Path(s.History)); err != nil {
-			at("history", "history: %v", err)
-		}
+	} else if _, err := os.Stat(s.Path(s.History)); err != nil {
+		at("history", "history: %v", err)
 	}
 	s.oneOf(d, "playback", s.Playback, string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent))
 	s.oneOf(d, "scheduler", s.Scheduler, string(profile.ScoringDefault), string(profile.ScoringBinPacking))
