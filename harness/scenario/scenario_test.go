@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/internal/goldentest"
 )
 
 // someEngines stands for package engines, which is above this one: two names, and flags that begin with "--".
@@ -235,19 +236,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	published := filepath.Join("..", "..", "docs", "scenario.schema.json")
-	if os.Getenv("SCALEHIST_UPDATE") != "" {
-		if err := os.WriteFile(published, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(published)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("docs/scenario.schema.json is not what the types say; SCALEHIST_UPDATE=1 writes it (-published +types):\n%s", diff)
-	}
+	goldentest.Text(t, filepath.Join("..", "..", "docs", "scenario.schema.json"), string(got), os.Getenv("SCALEHIST_UPDATE") != "")
 	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(string(got)))
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/scenario"
+	"github.com/scalehist/scalehist/internal/goldentest"
 )
 
 // took is the wall clock in what test prints.
@@ -27,19 +28,7 @@ var took = regexp.MustCompile(`(?m)^(passed|failed|error|not run) +[0-9.]+s`)
 // golden compares with a file of testdata, and writes it when SCALEHIST_UPDATE is set.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if os.Getenv("SCALEHIST_UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s; SCALEHIST_UPDATE=1 writes it (-want +got):\n%s", path, diff)
-	}
+	goldentest.Text(t, filepath.Join("testdata", name), got, os.Getenv("SCALEHIST_UPDATE") != "")
 }
 
 // historyOf is the absolute path of a fixture's recording.

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/scalehist/scalehist/internal/goldentest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files; please read the diff before committing it")
@@ -38,19 +39,7 @@ func TestGolden(t *testing.T) {
 		"run.github": nasty().GitHub(func(string) string { return "" }), "run.md": nasty().Markdown(), "run.junit.xml": string(junit),
 		"group.github": Group("50%\nof it", "  ::error::no\nfine ##[error]no\n::stop-commands::x\n"),
 	} {
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		goldentest.Text(t, filepath.Join("testdata", name), got, *update)
 	}
 	if got, want := nasty().Headline(), "4 scenarios: 1 passed, 1 failed, 1 could not be judged, 1 not run"; got != want {
 		t.Errorf("%s, want %s", got, want)
