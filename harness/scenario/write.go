@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,10 +91,20 @@ func quoted(s string) string {
 	return strings.TrimSuffix(string(b), "\n")
 }
 
+var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._/-]*$`)
+
+// inFlow is a YAML scalar of a text within {} or [], where more must be quoted.
+func inFlow(s string) string {
+	if q := quoted(s); plain.MatchString(q) {
+		return q
+	}
+	return strconv.Quote(s)
+}
+
 func flow(sizes map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(sizes)) {
-		parts = append(parts, fmt.Sprintf("%s: %d", quoted(name), sizes[name]))
+		parts = append(parts, fmt.Sprintf("%s: %d", inFlow(name), sizes[name]))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
@@ -105,7 +116,7 @@ func (s *Scenario) YAML(r *scalehist.ReplayReport) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# yaml-language-server: $schema=%s", schemaURL)
 	line("#")
-	line("# What a replay of %s showed, as a scenario: run it with 'scalehist test'.", s.History)
+	line("# What a replay of %s showed, as a scenario: run it with 'scalehist test'.", strings.Join(strings.Fields(s.History), " "))
 	line("# Change what should be different, and take out what you do not care about; docs/scenarios.md has every key.")
 	line("name: %s", quoted(s.Name))
 	line("history: %s", quoted(s.History))
@@ -127,7 +138,7 @@ func (s *Scenario) YAML(r *scalehist.ReplayReport) string {
 	if o.first != nil {
 		line("  # What the autoscaler decided first, and when: loosen it to a range (at: +10s..+30s), or leave it out.")
 		line("  decisions:")
-		line("  - {first: scale-up, at: %s, nodeGroup: %s, nodes: %d}", o.firstAt(), quoted(o.grown.NodeGroup), o.grownBy())
+		line("  - {first: scale-up, at: %s, nodeGroup: %s, nodes: %d}", o.firstAt(), inFlow(o.grown.NodeGroup), o.grownBy())
 	}
 	if !o.perEvent {
 		line("  # Limits of metrics; 'scalehist gate --explain-metrics' lists them. These are what the replay needed.")
@@ -170,7 +181,7 @@ func (o observed) unschedulable() string {
 	}
 	var parts []string
 	for _, p := range o.pods {
-		parts = append(parts, quoted(strings.TrimPrefix(p, "default/")))
+		parts = append(parts, inFlow(strings.TrimPrefix(p, "default/")))
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }
@@ -211,9 +222,9 @@ func (s *Scenario) settings(r *scalehist.ReplayReport) string {
 	line(len(s.Faults) == 0 && len(r.NodeGroups) > 0, "# faults: [%s]", s.exampleFault(r))
 	if p := s.Prices; p != nil {
 		line(p.Region == "" && p.Model == "", "prices: %s", quoted(p.Table))
-		line(p.Region != "" && p.Model == "", "prices: {table: %s, region: %s}", quoted(p.Table), quoted(p.Region))
-		line(p.Region == "" && p.Model != "", "prices: {table: %s, model: %s}", quoted(p.Table), quoted(p.Model))
-		line(p.Region != "" && p.Model != "", "prices: {table: %s, region: %s, model: %s}", quoted(p.Table), quoted(p.Region), quoted(p.Model))
+		line(p.Region != "" && p.Model == "", "prices: {table: %s, region: %s}", inFlow(p.Table), inFlow(p.Region))
+		line(p.Region == "" && p.Model != "", "prices: {table: %s, model: %s}", inFlow(p.Table), inFlow(p.Model))
+		line(p.Region != "" && p.Model != "", "prices: {table: %s, region: %s, model: %s}", inFlow(p.Table), inFlow(p.Region), inFlow(p.Model))
 	}
 	return b.String()
 }
@@ -222,7 +233,7 @@ func (s *Scenario) exampleFault(r *scalehist.ReplayReport) string {
 	if len(r.NodeGroups) == 0 {
 		return ""
 	}
-	return quoted("stock-out:" + r.NodeGroups[0].Name + "@+1m..+5m")
+	return inFlow("stock-out:" + r.NodeGroups[0].Name + "@+1m..+5m")
 }
 
 func value[T any](p *T) T {
