@@ -238,15 +238,15 @@ func (v *Verdict) GitHub() string {
 				line = cmp.Or(line, c.Line)
 			}
 		}
-		v.annotate(&b, ci.Error, line, "gate "+j.Scenario, strings.TrimSpace(what+"\n"+j.first()))
+		v.annotate(&b, "error", line, "gate "+j.Scenario, strings.TrimSpace(what+"\n"+j.first()))
 	}
 	for _, c := range v.Total {
 		if c.Result == Violated {
-			v.annotate(&b, ci.Error, c.Line, "gate, all scenarios", strings.TrimSpace(c.Why+"\n"+v.firstIn(c.MostIn)))
+			v.annotate(&b, "error", c.Line, "gate, all scenarios", strings.TrimSpace(c.Why+"\n"+v.firstIn(c.MostIn)))
 		}
 	}
 	for _, n := range v.notes() {
-		v.annotate(&b, ci.Warning, 0, "gate", n)
+		v.annotate(&b, "warning", 0, "gate", n)
 	}
 	fmt.Fprintf(&b, "%s\n", v.Headline())
 	return b.String()
