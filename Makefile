@@ -19,7 +19,7 @@ help: ## List the targets
 
 scenarios: assets ## Run the regression suite: one line per scenario, reports and JUnit under gen/
 	@mkdir -p $(GEN)
-	$(GINKGO) run --procs=$(PROCS) --randomize-all --keep-going $$(test -t 1 || echo --no-color) --output-dir=$(GEN) --junit-report=scenarios.xml ./scenarios
+	$(GINKGO) run --procs=$(PROCS) --randomize-all --keep-going $$(test -t 1 || echo --no-color) ./scenarios
 
 test: assets ## Run every test with the race detector, the scenarios included; JUnit under gen/
 	@mkdir -p $(GEN)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,32 +19,32 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/artifacts"
 	"github.com/scalehist/scalehist/harness/report"
 )
 
 // Source is what a spec replays.
 type Source struct {
 	name string
+	path string // of the history; empty for a script
 	open func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error)
 }
 
 // Recording is a checked-in history, by the name of its directory under fixtures/.
 func Recording(name string) Source {
-	return Source{name, func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
-		return harness.NewReplayer(ctx, recording(name), opts...)
-	}}
+	return History(name, recording(name))
 }
 
 // History is a history file anywhere.
 func History(name, path string) Source {
-	return Source{name, func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
+	return Source{name, path, func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
 		return harness.NewReplayer(ctx, path, opts...)
 	}}
 }
 
 // Scripted is a cluster and workload stated in the spec itself.
 func Scripted(s workload.Script) Source {
-	return Source{s.Name, func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
+	return Source{s.Name, "", func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
 		in, err := s.Input()
 		if err != nil {
 			return nil, err
@@ -67,13 +68,16 @@ func Replay(ctx SpecContext, from Source, opts ...harness.Option) *scalehist.Rep
 // ReplayFor plays a stretch of virtual time that may go past the recording's end.
 func ReplayFor(ctx SpecContext, length time.Duration, from Source, opts ...harness.Option) *scalehist.ReplayReport {
 	GinkgoHelper()
-	r, err := replay(ctx, length, from, opts...)
-	Expect(err).NotTo(HaveOccurred())
 	spec := CurrentSpecReport()
-	r.Run.Rerun = fmt.Sprintf("go test ./scenarios -run TestScenarios -ginkgo.focus='%s'", focus(spec.FullText()))
-	r.Run.Artifacts = strings.TrimPrefix(artifacts(from.name), "../")
-	Expect(report.Save(artifacts(from.name), r)).To(Succeed())
-	AddReportEntry(sizesEntry, sizesLine(r), ReportEntryVisibilityNever)
+	dir := artifactsOf(from.name, spec)
+	r, err := replay(ctx, length, from, opts...)
+	AddReportEntry(artifactsEntry, strings.TrimPrefix(filepath.ToSlash(dir), "../"), ReportEntryVisibilityNever)
+	Expect(keepLogs(dir)).To(Succeed())
+	Expect(err).NotTo(HaveOccurred())
+	r.Run.Rerun = rerun(spec)
+	r.Run.Artifacts = strings.TrimPrefix(filepath.ToSlash(dir), "../")
+	Expect(artifacts.Save(ctx, dir, from.path, r)).To(Succeed())
+	AddReportEntry(sizesEntry, report.SizesLine(r), ReportEntryVisibilityNever)
 	AddReportEntry("report", report.Text(r), ReportEntryVisibilityFailureOrVerbose)
 	return r
 }
@@ -124,20 +128,12 @@ func replayWith(ctx context.Context, length time.Duration, from Source, opts ...
 	return r.Replay(ctx, length)
 }
 
+// rerun is the command that runs just this spec.
+func rerun(spec SpecReport) string {
+	return fmt.Sprintf("go test ./scenarios -run TestScenarios -ginkgo.focus='%s'", focus(spec.FullText()))
+}
+
 // focus makes a regular expression of a spec's text that a shell takes in single quotes.
 func focus(text string) string {
 	return strings.ReplaceAll(regexp.QuoteMeta(text), "'", ".")
-}
-
-func sizesLine(r *scalehist.ReplayReport) string {
-	var parts []string
-	for _, g := range r.NodeGroups {
-		if g.ScaledUp+g.ScaledDown > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d->%d", g.Name, g.Initial, g.Final))
-		}
-	}
-	if len(parts) == 0 {
-		return "nothing scaled"
-	}
-	return strings.Join(parts, ", ")
 }

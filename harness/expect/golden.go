@@ -19,10 +19,20 @@ import (
 var update = flag.Bool("update", false, "rewrite golden timelines with what the replays show; please read the diff before committing it")
 
 // MatchGolden succeeds when the report's timeline is the one in the file. With -update it writes the file; CI never does.
-func MatchGolden(path string) types.GomegaMatcher { return &goldenMatcher{path: path} }
+func MatchGolden(path string) types.GomegaMatcher {
+	return &goldenMatcher{path: path, update: *update, accept: "make golden"}
+}
+
+// MatchGoldenOr is MatchGolden for who has no flag -update: it writes the file when update is set, and accept is the command that
+// would, for messages.
+func MatchGoldenOr(path string, update bool, accept string) types.GomegaMatcher {
+	return &goldenMatcher{path: path, update: update, accept: accept}
+}
 
 type goldenMatcher struct {
 	path   string
+	update bool
+	accept string
 	report *scalehist.ReplayReport
 	diff   string
 }
@@ -34,10 +44,10 @@ func (m *goldenMatcher) Match(actual any) (bool, error) {
 	}
 	m.report = r
 	got := report.Timeline(r)
-	if *update && os.Getenv("CI") != "" {
-		return false, errors.New("-update is not for CI, which never accepts new behaviour: run `make golden` yourself and commit what it changed")
+	if m.update && os.Getenv("CI") != "" {
+		return false, fmt.Errorf("golden files are not written in CI, which never accepts new behaviour: run `%s` yourself and commit what it changed", m.accept)
 	}
-	if *update {
+	if m.update {
 		if err := os.MkdirAll(filepath.Dir(m.path), 0o755); err != nil {
 			return false, err
 		}
@@ -45,7 +55,7 @@ func (m *goldenMatcher) Match(actual any) (bool, error) {
 	}
 	want, err := os.ReadFile(m.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("%s is missing: write it with `make golden`, read it, and commit it", m.path)
+		return false, fmt.Errorf("%s is missing: write it with `%s`, read it, and commit it", m.path, m.accept)
 	}
 	if err != nil {
 		return false, err
@@ -58,7 +68,7 @@ func (m *goldenMatcher) FailureMessage(any) string {
 	return joinNonEmpty([]string{
 		fmt.Sprintf("scenario %q: the timeline is not the golden one", m.report.Scenario),
 		strings.TrimSuffix(m.diff, "\n"),
-		"  if the change is meant: make golden, read the diff, commit it",
+		fmt.Sprintf("  if the change is meant: %s, read the diff, commit it", m.accept),
 		report.Where(m.report),
 	})
 }

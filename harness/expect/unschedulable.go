@@ -25,8 +25,14 @@ func LeaveUnschedulable(pods ...string) types.GomegaMatcher {
 	return m
 }
 
+// LeaveUnschedulableCount succeeds when a wanted number of pods have no node at the end.
+func LeaveUnschedulableCount(want Count) types.GomegaMatcher {
+	return &unschedulableMatcher{count: &want}
+}
+
 type unschedulableMatcher struct {
 	want, got []string
+	count     *Count // instead of want
 	report    *scalehist.ReplayReport
 }
 
@@ -40,12 +46,26 @@ func (m *unschedulableMatcher) Match(actual any) (bool, error) {
 		m.got = append(m.got, p.Namespace+"/"+p.Name)
 	}
 	slices.Sort(m.got)
+	if m.count != nil {
+		return m.count.Holds(len(m.got)), nil
+	}
 	return slices.Equal(m.want, m.got), nil
 }
 
 func (m *unschedulableMatcher) FailureMessage(any) string {
 	lines := []string{fmt.Sprintf("scenario %q: pods without a node at the end differ", m.report.Scenario)}
-	for _, p := range m.report.UnschedulableAtEnd {
+	if m.count != nil {
+		lines[0] = fmt.Sprintf("scenario %q: %d pods have no node at the end, want %s", m.report.Scenario, len(m.got), m.count)
+	}
+	for i, p := range m.report.UnschedulableAtEnd {
+		if i == 20 && m.count != nil {
+			lines = append(lines, fmt.Sprintf("     and %d more", len(m.got)-i))
+			break
+		}
+		if m.count != nil {
+			lines = append(lines, fmt.Sprintf("     %s/%s: %s", p.Namespace, p.Name, p.Message))
+			continue
+		}
 		if name := p.Namespace + "/" + p.Name; !slices.Contains(m.want, name) {
 			lines = append(lines, fmt.Sprintf("  ✗  %s should have a node: %s", name, p.Message))
 		}
@@ -62,6 +82,9 @@ func (m *unschedulableMatcher) FailureMessage(any) string {
 }
 
 func (m *unschedulableMatcher) NegatedFailureMessage(any) string {
+	if m.count != nil {
+		return fmt.Sprintf("scenario %q: %d pods have no node at the end, and should not", m.report.Scenario, len(m.got))
+	}
 	return fmt.Sprintf("scenario %q: exactly these pods have no node at the end, and should not: %s", m.report.Scenario, strings.Join(m.got, ", "))
 }
 

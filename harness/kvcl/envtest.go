@@ -55,7 +55,11 @@ type EnvTest struct {
 	closed    sync.Once
 	closeErr  error
 	boot      time.Duration
+	logDir    string
 }
+
+// LogDir is where its processes log; empty when nowhere. It is whole once the virtual cluster is closed.
+func (e *EnvTest) LogDir() string { return e.logDir }
 
 var _ ControlPlane = (*EnvTest)(nil)
 
@@ -77,7 +81,7 @@ func Start(ctx context.Context, o Options) (*EnvTest, error) {
 
 // boot starts everything but virtual time.
 func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
-	e := &EnvTest{inbox: newInbox(), closeLog: func() {}}
+	e := &EnvTest{inbox: newInbox(), closeLog: func() {}, logDir: o.LogDir}
 	server := &httpServer{inbox: e.inbox}
 	e.plane = plane.New(server, plane.Options{Scoring: o.Scoring, NamelessTies: o.NamelessTies, EmitEvents: o.EmitEvents})
 	begin := time.Now()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/near"
 )
 
 // Direction is which way node groups are compared.
@@ -23,14 +24,8 @@ const (
 // that is not wanted and moved is a difference too. It returns the table and whether they are equal. A wanted group
 // the report does not know is an error that names it.
 func DiffTable(want map[string]int, r *scalehist.ReplayReport, dir Direction) (table string, equal bool, err error) {
-	for _, name := range keys(want) {
-		if !slices.ContainsFunc(r.NodeGroups, func(g scalehist.NodeGroupResult) bool { return g.Name == name }) {
-			var known []string
-			for _, g := range r.NodeGroups {
-				known = append(known, g.Name)
-			}
-			return "", false, fmt.Errorf("unknown node group %q: scenario %q has %s", name, r.Scenario, strings.Join(known, ", "))
-		}
+	if err := CheckGroups(want, r); err != nil {
+		return "", false, err
 	}
 	t := newTable()
 	t.AppendHeader([]any{"", "node group", "initial", "want", "got", "delta", ""})
@@ -48,6 +43,17 @@ func DiffTable(want map[string]int, r *scalehist.ReplayReport, dir Direction) (t
 		t.AppendRow([]any{sign, g.Name, g.Initial, w, got, delta, note})
 	}
 	return indent(t.Render(), "  "), equal, nil
+}
+
+// CheckGroups refuses names, the keys of a map, that are no node group of the report.
+func CheckGroups[V any](names map[string]V, r *scalehist.ReplayReport) error {
+	known := NodeGroupNames(r)
+	for _, name := range keys(names) {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("unknown node group %q: scenario %q has %s%s", name, r.Scenario, strings.Join(known, ", "), near.Suggest(name, known))
+		}
+	}
+	return nil
 }
 
 // moved is what the report shows of a group, in nodes.

@@ -55,6 +55,15 @@ func (f *File) Compare(r *scalehist.ReplayReport) (*scalehist.TruthVerdict, erro
 // this instant.
 func (f *File) End() time.Time { return f.seconds(f.Runs[0].DurationSeconds) }
 
+// quietEnd bounds how long a recorded run is taken to go on after the last change in its log.
+const quietEnd = time.Hour
+
+// Length is how long to replay a recording that starts at an instant and is of some length: to the end of the run. A truth of another
+// recording lengthens nothing without end; Compare tells of it.
+func (f *File) Length(start time.Time, recorded time.Duration) time.Duration {
+	return max(recorded, min(f.End().Sub(start), recorded+quietEnd))
+}
+
 // fits says whether the report can be of this truth's recording.
 func (f *File) fits(r *scalehist.ReplayReport) error {
 	if r.Playback.SingleMoments() {

@@ -17,7 +17,8 @@ const module = "github.com/scalehist/scalehist"
 // prefix. Packages of one family may import each other unless a rule below says no.
 var layers = []string{
 	"scenarios",
-	"deploy", // manifests, held against the command line, the recorder and a real API server
+	"examples", // tests that new scenario wrote, nobody imports them
+	"deploy",   // manifests, held against the command line, the recorder and a real API server
 	"cmd",
 	"fixtures",
 	"doctor",  // judges histories with all that replays them

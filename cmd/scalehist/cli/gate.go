@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/report/gate"
 	"github.com/scalehist/scalehist/harness/report/metrics"
 )
@@ -150,10 +151,6 @@ func (f *gateFlags) print(s IO, v *gate.Verdict) (err error) {
 	return err
 }
 
-// stepSummary is where GitHub shows a Markdown summary of a step; it is appended to
-// (https://docs.github.com/actions/reference/workflow-commands-for-github-actions#adding-a-job-summary).
-const stepSummary = "GITHUB_STEP_SUMMARY"
-
 // write writes the files that are asked for.
 func (f *gateFlags) write(s IO, v *gate.Verdict) error {
 	if f.junit != "" {
@@ -170,20 +167,8 @@ func (f *gateFlags) write(s IO, v *gate.Verdict) error {
 			return fmt.Errorf("--summary: %w", err)
 		}
 	}
-	if path := s.env(stepSummary); f.format == pageGitHub && path != "" {
-		if err := appendTo(path, v.Markdown()); err != nil {
-			return fmt.Errorf("%s: %w", stepSummary, err)
-		}
+	if f.format == pageGitHub {
+		return ci.Summarize(s.env, v.Markdown())
 	}
 	return nil
-}
-
-func appendTo(path, text string) (err error) {
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	_, err = file.WriteString(text)
-	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/report/gate"
 )
 
@@ -32,7 +33,7 @@ func TestGate(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	code := Execute(t.Context(), []string{"gate", "--baseline", baseline, "--candidate", candidate, "--policy", policy, "-o", "github", "--junit", junit, "--summary", summary},
-		IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(k string) string { return map[string]string{stepSummary: step}[k] }})
+		IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(k string) string { return map[string]string{ci.StepSummary: step}[k] }})
 	if code != ExitDiffered || errs.String() != "" || !strings.Contains(out.String(), "::error file="+policy+",line=9,title=gate two-machine-sizes::cost.per-pod-hour went from ") {
 		t.Errorf("exit %d, %s\n%s", code, errs.String(), out.String())
 	}

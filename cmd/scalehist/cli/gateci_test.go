@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/scalehist/scalehist/harness/report/ci"
 )
 
 // asCommand makes the test binary the command, for the scripts below.
@@ -63,7 +65,7 @@ mkdir -p "$(dirname "$6")" && cp '%s/scalehist' "$6"
 	}
 	w.copy(root("examples", "gate", "prices.yaml"), "prices.yaml")
 	w.copy(root("examples", "gate", "gate.yaml"), "gate.yaml")
-	w.env = append(os.Environ(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"), stepSummary+"="+filepath.Join(w.dir, "step.md"))
+	w.env = append(os.Environ(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"), ci.StepSummary+"="+filepath.Join(w.dir, "step.md"))
 	return w
 }
 

@@ -232,9 +232,6 @@ func (f *replayFlags) readTruth(cmd *cobra.Command) (*truth.File, error) {
 	return file, nil
 }
 
-// quietEnd bounds how long a recorded run is taken to go on after the last change in its log.
-const quietEnd = time.Hour
-
 func (f *replayFlags) play(ctx context.Context, path string, seen *truth.File, opts []harness.Option) (*scalehist.ReplayReport, error) {
 	switch scalehist.Playback(f.playback) {
 	case scalehist.PlaybackPerEvent:
@@ -251,8 +248,7 @@ func (f *replayFlags) play(ctx context.Context, path string, seen *truth.File, o
 		duration = r.RecordDuration()
 	}
 	if seen != nil {
-		// The run that was recorded went on after the last change in its log. A truth of another recording is told of below.
-		duration = max(duration, min(seen.End().Sub(r.RecordStartTime()), duration+quietEnd))
+		duration = seen.Length(r.RecordStartTime(), duration)
 	}
 	out, err := r.Replay(ctx, duration)
 	if cerr := r.Close(); err == nil {

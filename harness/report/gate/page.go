@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/report/metrics"
 )
 
@@ -272,12 +273,6 @@ func html(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// github escapes (https://docs.github.com/actions/reference/workflow-commands-for-github-actions).
-var (
-	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-)
-
 // GitHub is the verdict as annotations of a GitHub workflow: one error a violated scenario, at the line of the policy, a
 // warning for each note, and the headline.
 func (v *Verdict) GitHub() string {
@@ -310,12 +305,8 @@ func (v *Verdict) GitHub() string {
 	return b.String()
 }
 
-func (v *Verdict) annotate(b *strings.Builder, level string, line int, title, message string) {
-	where := "file=" + githubProperty.Replace(v.Policy)
-	if line > 0 {
-		where += fmt.Sprintf(",line=%d", line)
-	}
-	fmt.Fprintf(b, "::%s %s,title=%s::%s\n", level, where, githubProperty.Replace(title), githubData.Replace(message))
+func (v *Verdict) annotate(b *strings.Builder, level ci.Level, line int, title, message string) {
+	fmt.Fprintln(b, ci.Annotation{Level: level, File: v.Policy, Line: line, Title: title, Message: message})
 }
 
 func count(n int, one, many string) string {

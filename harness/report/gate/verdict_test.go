@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/report/metrics"
 	"github.com/scalehist/scalehist/internal/goldentest"
 )
@@ -63,7 +64,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "testdata/verdict.xml", string(junit))
-	var suite junitSuite
+	var suite ci.Suite
 	if err := xml.Unmarshal(junit, &suite); err != nil || suite.Failures != 4 || suite.Tests != len(suite.Cases) {
 		t.Errorf("JUnit: %v, %d failures of %d tests in %d cases", err, suite.Failures, suite.Tests, len(suite.Cases))
 	}

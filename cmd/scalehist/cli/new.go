@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/engines"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/scenario"
+)
+
+func init() { register(newNewCommand) }
+
+// The forms of a scaffold.
+const (
+	formYAML = "yaml"
+	formGo   = "go"
+)
+
+type newFlags struct {
+	out, form, pkg, name string
+	force                bool
+	replay               replayFlags
+}
+
+func newNewCommand(s IO) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "new",
+		Short: "Write a file to begin with",
+		Long:  "new writes a file to begin with. 'scalehist gate init' prints a policy to begin with.",
+		Example: `  # A scenario of what a history shows
+  scalehist new scenario prod.db -f scenarios/prod.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return UsageErrorf(cmd, "%s: there is nothing called %q to begin with: want scenario", cmd.CommandPath(), args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return UsageErrorf(cmd, "%s: of what? scenario", cmd.CommandPath())
+		},
+	}
+	cmd.AddCommand(newScenarioCommand(s))
+	return cmd
+}
+
+func newScenarioCommand(s IO) *cobra.Command {
+	f := &newFlags{}
+	cmd := &cobra.Command{
+		Use:   "scenario FILE.db",
+		Short: "Replay a history, and write what happens as a scenario to change",
+		Long: `scenario replays a history and writes a scenario that expects just that: what scaled, what was decided first, which pods had no node
+at the end, how long pods waited. Comments say what to change. The file is a scenario file (YAML) for 'scalehist test', or with --form go
+the file of a Go test, which compiles by itself.`,
+		Example: `  # A scenario file, to read on the terminal
+  scalehist new scenario fixtures/from-zero/recording.db
+
+  # Twenty minutes of a recording, with other flags, as a file
+  scalehist new scenario prod.db -f scenarios/night.yaml --from +2h --to +2h20m --autoscaler-flag=--expander=most-pods
+  scalehist test scenarios/night.yaml
+
+  # As a Go test
+  scalehist new scenario prod.db -f specs/night_test.go --package specs`,
+		Args:              exactArgs("FILE.db"),
+		ValidArgsFunction: completeHistory,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runNewScenario(cmd, s, f, args[0]) },
+	}
+	r := &f.replay
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "out", "f", "", "the file to write; one that ends in .go is a Go test (default: standard output)")
+	flags.StringVar(&f.form, "form", "", "yaml, or go (default: as the file ends, else yaml)")
+	flags.StringVar(&f.pkg, "package", "scenarios", "package of a Go test")
+	flags.StringVar(&f.name, "name", "", "name of the scenario (default: as the file or the history)")
+	flags.BoolVar(&f.force, "force", false, "replace the file, if it is there")
+	flags.Var(&r.from, "from", "start of the window; the default is the recording's")
+	flags.Var(&r.to, "to", "end of the window; the default is the recording's")
+	flags.DurationVar(&r.duration, "for", 0, "virtual time to play from the start; may go past the window's end (default: the window)")
+	flags.StringVar(&r.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, or per-event")
+	flags.StringVar(&r.autoscaler, "autoscaler", engines.Names()[0], "the engine: "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender")
+	flags.StringArrayVar(&r.flags, "autoscaler-flag", nil, "override a recorded autoscaler flag (repeatable): --expander=most-pods")
+	flags.DurationVar(&r.batch, "batch-interval", 0, "feed recorded changes in at these boundaries; 0s: each at its instant (default: the autoscaler's scan interval)")
+	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
+	flags.StringArrayVar(&r.fault, "fault", nil, "something that goes wrong (repeatable): stock-out:workers@+5m..+20m")
+	flags.StringVar(&r.prices.path, "prices", "", "price table (YAML), or public, the shipped list: the scenario limits the cost")
+	flags.StringVar(&r.prices.region, "region", "", "region of the price table, or provider/region")
+	flags.StringVar(&r.prices.model, "price-model", "", "what nodes cost that are not spot nodes by their labels: on-demand, spot or reserved")
+	flags.BoolVar(&r.skip, "skip-unsupported", false, "replay although pods use what no control plane here has")
+	flags.StringVar(&r.plane, "control-plane", harness.Memory, "what the replay runs on; the scenario is the same")
+	for name, complete := range map[string]cobra.CompletionFunc{
+		"form":          cobra.FixedCompletions([]string{formYAML, formGo}, cobra.ShellCompDirectiveNoFileComp),
+		"playback":      cobra.FixedCompletions([]string{string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent)}, cobra.ShellCompDirectiveNoFileComp),
+		"autoscaler":    cobra.FixedCompletions(engines.Names(), cobra.ShellCompDirectiveNoFileComp),
+		"control-plane": cobra.FixedCompletions(harness.ControlPlanes, cobra.ShellCompDirectiveNoFileComp),
+		"region":        r.prices.completeRegion,
+		"fault":         completeFault,
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
+		}
+	}
+	return cmd
+}
+
+func runNewScenario(cmd *cobra.Command, s IO, f *newFlags, history string) error {
+	if f.form == "" {
+		f.form = formYAML
+		if filepath.Ext(f.out) == ".go" {
+			f.form = formGo
+		}
+	}
+	switch {
+	case !slices.Contains([]string{formYAML, formGo}, f.form):
+		return UsageErrorf(cmd, "--form %q: want yaml or go", f.form)
+	case f.form == formGo && !token.IsIdentifier(f.pkg):
+		return UsageErrorf(cmd, "--package %q is no name of a Go package", f.pkg)
+	case f.form == formGo && f.out != "" && !strings.HasSuffix(f.out, "_test.go"):
+		return UsageErrorf(cmd, "-f %s: a Go test is in a file that ends in _test.go", f.out)
+	case f.replay.duration < 0 || f.replay.batch < 0:
+		return UsageErrorf(cmd, "--for and --batch-interval must not be negative")
+	}
+	if _, err := os.Stat(f.out); err == nil && !f.force {
+		return fmt.Errorf("new scenario: %s exists already: choose another name, or replace it with --force", f.out)
+	}
+	one, err := f.scenario(cmd, history)
+	if err != nil {
+		return err
+	}
+	r, err := scenario.Scaffold(cmd.Context(), one, f.file(one.Name), scenarioEnv(cmd, s, f.replay.plane))
+	if err != nil {
+		return fmt.Errorf("new scenario: %w", err)
+	}
+	text := ""
+	if f.form == formYAML {
+		text = one.YAML(r)
+	} else if text, err = one.Go(r, f.pkg); err != nil {
+		return fmt.Errorf("new scenario: %w", err)
+	}
+	if f.out == "" {
+		_, err := fmt.Fprint(s.Out, text)
+		return err
+	}
+	err = os.MkdirAll(filepath.Dir(f.out), 0o755)
+	if err == nil {
+		err = os.WriteFile(f.out, []byte(text), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("new scenario: %w", err)
+	}
+	next := "scalehist test " + f.out
+	if f.form == formGo {
+		next = "go test " + goPackage(f.out)
+	}
+	fmt.Fprintf(s.Err, "wrote %s; run it: %s\n", f.out, next)
+	return nil
+}
+
+// goPackage is the directory of a file as the go command takes it.
+func goPackage(file string) string {
+	dir := filepath.ToSlash(filepath.Dir(file))
+	if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, ".") {
+		dir = "./" + dir
+	}
+	return dir
+}
+
+// file is where the scenario will be, as far as its paths are concerned.
+func (f *newFlags) file(name string) string {
+	if f.out != "" {
+		return f.out
+	}
+	return scenario.Slug(name) + ".yaml"
+}
+
+// scenario is what the flags say, without expectations.
+func (f *newFlags) scenario(cmd *cobra.Command, history string) (*scenario.Scenario, error) {
+	if _, err := os.Stat(history); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("new scenario: %s does not exist: give a history (.db)", history)
+	}
+	r := f.replay
+	faults := make([]scenario.Fault, 0, len(r.fault))
+	for _, text := range r.fault {
+		one, err := harness.ParseFault(text)
+		if err != nil {
+			return nil, UsageErrorf(cmd, "--fault: %v", err)
+		}
+		faults = append(faults, scenario.Fault{Fault: one})
+	}
+	out := &scenario.Scenario{
+		Name: f.scenarioName(history), History: history, For: scenario.Span(r.duration), Autoscaler: r.autoscaler, Flags: r.flags,
+		Window: scenario.Window{From: scenario.Moment{Moment: r.from}, To: scenario.Moment{Moment: r.to}}, Faults: faults, SkipUnsupported: r.skip,
+	}
+	if r.playback != string(scalehist.PlaybackContinuous) {
+		out.Playback = r.playback
+	}
+	if cmd.Flags().Changed("seed") {
+		out.Seed = &r.seed
+	}
+	if cmd.Flags().Changed("batch-interval") {
+		out.BatchInterval = (*scenario.Span)(&r.batch)
+	}
+	if r.prices.path != "" {
+		out.Prices = &scenario.Prices{Table: r.prices.path, Region: r.prices.region, Model: r.prices.model}
+	} else if r.prices.region != "" || r.prices.model != "" {
+		return nil, UsageErrorf(cmd, "--region and --price-model go with --prices")
+	}
+	return out, nil
+}
+
+func (f *newFlags) scenarioName(history string) string {
+	if f.name != "" {
+		return f.name
+	}
+	if base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(f.out), filepath.Ext(f.out)), "_test"); f.out != "" {
+		return base
+	}
+	base := strings.TrimSuffix(filepath.Base(history), filepath.Ext(history))
+	if dir := filepath.Base(filepath.Dir(history)); base == "recording" && dir != "." && dir != string(filepath.Separator) {
+		return dir // as fixtures are kept
+	}
+	return base
+}

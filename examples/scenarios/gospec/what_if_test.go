@@ -1,0 +1,78 @@
+package gospec
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/engines"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/artifacts"
+	. "github.com/scalehist/scalehist/harness/expect"
+)
+
+// What a replay showed when this was written. Change what should be different, and take out what you do not care about.
+func TestWhatIf(t *testing.T) {
+	g := NewWithT(t)
+	report := replayWhatIf(t,
+		// Other options change the question: flags, bounds, faults, prices, a window.
+		harness.WithName("what_if"),
+		harness.WithSeed(3),
+		harness.WithBatchInterval(0),
+		harness.WithWindow(harness.Window{From: time.Date(2026, 1, 5, 8, 0, 5, 0, time.UTC)}),
+		harness.WithFlags("--expander=most-pods"),
+	)
+
+	// Nodes each group grew by. A group that is not named must not have moved; HaveChanged takes ranges.
+	g.Expect(report).To(HaveScaledUp(ScaleUps{"std": 2}))
+	g.Expect(report).To(HaveScaledDown(ScaleDowns{}))
+	// Pods without a node at the end.
+	g.Expect(report).To(LeaveUnschedulable("default/web-10", "default/web-11", "default/web-12", "default/web-13", "default/web-14", "default/web-15"))
+	g.Expect(report).To(AgreeWithRecording())
+	// What the autoscaler decided first, and when.
+	nodes := Exactly(2)
+	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: 21420 * time.Millisecond, To: 21420 * time.Millisecond, NodeGroup: "std", Nodes: &nodes}))
+	// Limits of metrics: what the replay needed.
+	g.Expect(report).To(KeepMetric("pending.max", "<= 2m49s"))
+	g.Expect(report).To(KeepMetric("nodes.peak", "<= 3"))
+}
+
+// replayWhatIf replays the history on a virtual cluster of its own, and leaves the report under gen/ beside this file.
+func replayWhatIf(t *testing.T, opts ...harness.Option) *scalehist.ReplayReport {
+	t.Helper()
+	const recording = "../../../fixtures/max-size-reached/recording.db"
+	engine, err := engines.Named("virtualca")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts = append([]harness.Option{harness.WithAutoscaler(engine), harness.OnControlPlane(harness.Memory)}, opts...)
+	opts = append(opts, faultWhatIf(t, "slow:std,delay=20s"))
+	r, err := harness.NewReplayer(t.Context(), recording, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := r.Replay(t.Context(), 3*time.Minute) // of virtual time
+	if err = errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	report.Run.Artifacts = filepath.Join("gen", "what_if")
+	report.Run.Rerun = "go test -run '^" + t.Name() + "$'"
+	if err := artifacts.Save(t.Context(), report.Run.Artifacts, recording, report); err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// faultWhatIf is a fault as the command line takes it.
+func faultWhatIf(t *testing.T, text string) harness.Option {
+	t.Helper()
+	fault, err := harness.ParseFault(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return harness.WithFault(fault)
+}

@@ -1,0 +1,202 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/truth"
+	"github.com/scalehist/scalehist/prices"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+)
+
+// publicPrices is the name of the shipped price list; a file of that name is ./public.
+const publicPrices = "public"
+
+// check finds what is wrong beyond types, before anything is replayed.
+func (s *Scenario) check(d *decoder, engines Engines) {
+	at := func(path, format string, args ...any) { d.atf(s.pos(path), format, args...) }
+	if s.Name != "" && s.Slug() == "" {
+		at("name", "name: %q has no letter and no digit", s.Name)
+	}
+	if s.History == "" {
+		at("history", "history is missing: the recording (.db) to replay")
+	} else if _, err := os.Stat(s.Path(s.History)); err != nil {
+		at("history", "history: %v", err)
+	}
+	s.oneOf(d, "playback", s.Playback, string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent))
+	s.oneOf(d, "scheduler", s.Scheduler, string(profile.ScoringDefault), string(profile.ScoringBinPacking))
+	s.oneOf(d, "ties", s.Ties, string(harness.TiesByHash), string(harness.TiesByCreation))
+	s.oneOf(d, "controlPlane", s.ControlPlane, harness.ControlPlanes...)
+	if _, err := engines.Named(s.engine(engines)); err != nil {
+		at("autoscaler", "autoscaler: %v%s", err, suggest(s.Autoscaler, engines.Names()))
+	} else {
+		for i, f := range s.Flags {
+			if err := engines.CheckFlags(s.engine(engines), []string{f}); err != nil {
+				at(fmt.Sprintf("flags[%d]", i), "flags: %v", err)
+			}
+		}
+	}
+	if _, given := s.at["for"]; given && s.For == 0 {
+		at("for", "for: nothing would be played")
+	}
+	if s.perEvent() && s.For != 0 {
+		at("for", "for: no time passes in a per-event playback; choose the events with window")
+	}
+	s.checkGroups(d)
+	s.checkFaults(d)
+	if _, err := s.priceTable(); err != nil {
+		at("prices", "prices: %v", err)
+	}
+	s.checkExpect(d)
+}
+
+func (s *Scenario) engine(engines Engines) string {
+	if s.Autoscaler == "" {
+		return engines.Names()[0]
+	}
+	return s.Autoscaler
+}
+
+func (s *Scenario) perEvent() bool { return s.Playback == string(scalehist.PlaybackPerEvent) }
+
+func (s *Scenario) checkGroups(d *decoder) {
+	for _, name := range slices.Sorted(maps.Keys(s.NodeGroups)) {
+		g, path := s.NodeGroups[name], "nodeGroups."+name
+		at := func(key, format string, args ...any) { d.atf(s.pos(path+key), path+": "+format, args...) }
+		switch {
+		case (g.MinSize == nil) != (g.MaxSize == nil):
+			at("", "minSize and maxSize go together")
+		case g.MinSize != nil && (*g.MinSize < 0 || *g.MaxSize < *g.MinSize):
+			at(".minSize", "minSize %d and maxSize %d: want 0 <= minSize <= maxSize", *g.MinSize, *g.MaxSize)
+		}
+		if g.PriceModel == "" {
+			continue
+		}
+		if _, err := cloudprovider.ParsePriceModel(g.PriceModel); err != nil {
+			at(".priceModel", "priceModel: %v", err)
+		} else if s.Prices == nil {
+			at(".priceModel", "priceModel goes with prices")
+		}
+	}
+}
+
+func (s *Scenario) checkFaults(d *decoder) {
+	s.faults = nil
+	if s.FaultFile != "" {
+		data, err := os.ReadFile(s.Path(s.FaultFile))
+		if err == nil {
+			s.faults, err = harness.ParseFaults(data)
+		}
+		if err != nil {
+			d.atf(s.pos("faultFile"), "faultFile: %v", err)
+		}
+	}
+	for _, f := range s.Faults {
+		s.faults = append(s.faults, f.Fault)
+	}
+}
+
+// priceTable is the table that is asked for; nil when none is.
+func (s *Scenario) priceTable() (*cloudprovider.PriceTable, error) {
+	if s.Prices == nil || s.Prices.Table == "" {
+		return nil, nil
+	}
+	data := prices.Public()
+	if s.Prices.Table != publicPrices {
+		var err error
+		if data, err = os.ReadFile(s.Path(s.Prices.Table)); err != nil {
+			return nil, err
+		}
+	}
+	file, err := cloudprovider.ParsePriceFile(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Prices.Table, err)
+	}
+	selection := cloudprovider.PriceSelection{Region: s.Prices.Region, GroupModels: map[string]cloudprovider.PriceModel{}}
+	if s.Prices.Model != "" {
+		if selection.Model, err = cloudprovider.ParsePriceModel(s.Prices.Model); err != nil {
+			return nil, fmt.Errorf("model: %w", err)
+		}
+	}
+	for name, g := range s.NodeGroups {
+		if g.PriceModel != "" {
+			selection.GroupModels[name] = cloudprovider.PriceModel(g.PriceModel) // checked with its group
+		}
+	}
+	return file.Select(selection)
+}
+
+func (s *Scenario) checkExpect(d *decoder) {
+	at := func(path, format string, args ...any) { d.atf(s.pos(path), format, args...) }
+	e := s.Expect
+	if len(s.expectations(Judging{})) == 0 {
+		at("expect", "expect is missing or empty: it would pass whatever happens. 'scalehist new scenario' writes what happens today")
+	}
+	s.oneOf(d, "expect.recording", e.Recording, agrees, differs)
+	if e.Cost != nil && s.Prices == nil {
+		at("expect.cost", "expect.cost goes with prices: without a table there is no cost")
+	}
+	if e.Truth != "" {
+		if _, err := truth.Read(s.Path(e.Truth)); err != nil {
+			at("expect.truth", "expect.truth: %v", err)
+		}
+		for _, key := range []string{"window", "for"} {
+			if _, given := s.at[key]; given {
+				at("expect.truth", "expect.truth is of the whole recording: leave out %s", key)
+			}
+		}
+		if s.perEvent() {
+			at("expect.truth", "expect.truth: a per-event playback has no outcome; replay continuously")
+		}
+	}
+	for i, w := range e.Decisions {
+		path := fmt.Sprintf("expect.decisions[%d]", i)
+		s.oneOf(d, path+".first", w.First, scaleUp, scaleDown)
+		s.oneOf(d, path+".last", w.Last, scaleUp, scaleDown)
+		s.oneOf(d, path+".outcome", w.Outcome, outcomes...)
+		switch {
+		case w.First != "" && w.Last != "":
+			at(path, "%s: first and last: give one of them", path)
+		case w.First == "" && w.Last == "" && !w.At.Set && w.Loop == 0 && w.NodeGroup == "" && w.Because == "" && w.Outcome == "" && w.Nodes == nil:
+			at(path, "%s is empty: which decision, and what of it?", path)
+		case w.Loop < 0:
+			at(path+".loop", "%s.loop: loops count from 1", path)
+		}
+	}
+	if s.perEvent() {
+		for _, key := range []string{"finalSizes", "unschedulable", "keepNodes", "cost"} {
+			if _, given := s.at["expect."+key]; given {
+				at("expect."+key, "expect.%s: no time passes in a per-event playback, so there is no end; expect recording, scaledUp or decisions", key)
+			}
+		}
+	}
+}
+
+var outcomes = []string{
+	string(scalehist.ScaleUpSuccessful), string(scalehist.ScaleUpError), string(scalehist.ScaleUpNoOptionsAvailable), string(scalehist.ScaleUpNotNeeded),
+	string(scalehist.ScaleUpNotTried), string(scalehist.ScaleUpInCooldown), string(scalehist.ScaleUpLimitedByMaxNodesTotal),
+}
+
+// Decision reasons are words of the file; these are the kinds first and last know.
+const (
+	scaleUp   = "scale-up"
+	scaleDown = "scale-down"
+	agrees    = "agrees"
+	differs   = "differs"
+)
+
+// command quotes an argument for a shell where it must be.
+func command(arg string) string {
+	if arg != "" && !strings.ContainsFunc(arg, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("./_-:@%+=,", r)
+	}) {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}

@@ -1,0 +1,173 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/expect"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/truth"
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+func scoring(name string) profile.Scoring { return profile.Scoring(name) }
+
+// matcher is Gomega's, as harness/expect makes them.
+type matcher interface {
+	Match(actual any) (bool, error)
+	FailureMessage(actual any) string
+	NegatedFailureMessage(actual any) string
+}
+
+// expectation is one matcher and where it stands; not turns it around.
+type expectation struct {
+	path    string
+	matcher matcher
+	not     bool
+}
+
+// what is the key of the file, for titles.
+func (x expectation) what() string { return strings.TrimPrefix(x.path, "expect.") }
+
+func (x expectation) failure() string {
+	if x.not {
+		return x.matcher.NegatedFailureMessage(nil)
+	}
+	return x.matcher.FailureMessage(nil)
+}
+
+// expectations are those of the file, in the order of the fields of Expect.
+func (s *Scenario) expectations(j Judging) []expectation {
+	var out []expectation
+	add := func(path string, m matcher) { out = append(out, expectation{path: "expect." + path, matcher: m}) }
+	e := s.Expect
+	if e.ScaledUp != nil {
+		add("scaledUp", expect.HaveChanged(report.Up, counts(e.ScaledUp)))
+	}
+	if e.ScaledDown != nil {
+		add("scaledDown", expect.HaveChanged(report.Down, counts(e.ScaledDown)))
+	}
+	if e.FinalSizes != nil {
+		add("finalSizes", expect.HaveFinalSizes(counts(e.FinalSizes)))
+	}
+	if u := e.Unschedulable; u != nil {
+		switch {
+		case u.Count == nil:
+			add("unschedulable", expect.LeaveUnschedulable(u.Pods...))
+		case *u.Count == expect.Exactly(0):
+			add("unschedulable", expect.LeaveUnschedulable())
+		default:
+			add("unschedulable", expect.LeaveUnschedulableCount(*u.Count))
+		}
+	}
+	if e.Recording != "" {
+		add("recording", expect.AgreeWithRecording())
+		out[len(out)-1].not = e.Recording == differs
+	}
+	if e.Truth != "" {
+		add("truth", expect.AgreeWithTruth(s.Path(e.Truth)))
+	}
+	for i, d := range e.Decisions {
+		add(fmt.Sprintf("decisions[%d]", i), expect.Decide(d.decided()))
+	}
+	if e.KeepNodes != nil {
+		add("keepNodes", expect.KeepNodesBecause(*e.KeepNodes))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Metrics)) {
+		add("metrics."+name, expect.KeepMetric(name, string(e.Metrics[name])))
+	}
+	if e.Cost != nil {
+		add("cost", expect.KeepMetric("cost", string(*e.Cost)))
+	}
+	if e.Golden != "" {
+		add("golden", expect.MatchGoldenOr(s.Path(e.Golden), j.Update, s.Rerun()+" --update"))
+	}
+	return out
+}
+
+func counts(want map[string]Count) expect.Counts {
+	out := expect.Counts{}
+	for name, c := range want {
+		out[name] = c.Count
+	}
+	return out
+}
+
+// decided is the decision as the matcher takes it.
+func (d Decision) decided() expect.Decided {
+	out := expect.Decided{
+		From: d.At.From, To: d.At.To, Timed: d.At.Set, Loop: d.Loop, NodeGroup: d.NodeGroup, Because: d.Because, Which: expect.SomeDecision,
+		Outcome: scalehist.ScaleUpOutcome(d.Outcome),
+	}
+	if d.Nodes != nil {
+		out.Nodes = &d.Nodes.Count
+	}
+	switch {
+	case d.First == scaleUp:
+		out.Which = expect.FirstScaleUp
+	case d.First == scaleDown:
+		out.Which = expect.FirstScaleDown
+	case d.Last == scaleUp:
+		out.Which = expect.LastScaleUp
+	case d.Last == scaleDown:
+		out.Which = expect.LastScaleDown
+	}
+	return out
+}
+
+// window resolves the window against the recording's own span.
+func (s *Scenario) window(ctx context.Context) (w harness.Window, err error) {
+	if !s.Window.From.IsSet() && !s.Window.To.IsSet() {
+		return w, nil
+	}
+	db, err := history.Open(ctx, s.Path(s.History))
+	if err != nil {
+		return w, err
+	}
+	start, end := db.Span()
+	if err := db.Close(); err != nil {
+		return w, err
+	}
+	if w.From, err = s.Window.From.Resolve(start, end, start); err != nil {
+		return w, fmt.Errorf("window.from: %w", err)
+	}
+	if w.To, err = s.Window.To.Resolve(start, end, end); err != nil {
+		return w, fmt.Errorf("window.to: %w", err)
+	}
+	return w, nil
+}
+
+// truthLength is how long to play for a truth file: the run that was recorded went on after the last change in its log.
+func (s *Scenario) truthLength(r *harness.Replayer, length time.Duration) (time.Duration, error) {
+	if s.Expect.Truth == "" {
+		return length, nil
+	}
+	file, err := truth.Read(s.Path(s.Expect.Truth))
+	if err != nil {
+		return 0, fmt.Errorf("expect.truth: %w", err)
+	}
+	return file.Length(r.RecordStartTime(), length), nil
+}
+
+// Where is where a problem with the replay itself stands: the window, when it is about that, else the history.
+func (s *Scenario) Where(err error) (line, column int) {
+	path := "history"
+	if text := err.Error(); strings.HasPrefix(text, "window.") {
+		path, _, _ = strings.Cut(text, ":")
+	} else if strings.Contains(text, "fault ") {
+		path = "faults"
+	}
+	if errors.Is(err, context.Canceled) {
+		path = ""
+	}
+	p := s.pos(path)
+	return p.line, p.column
+}
