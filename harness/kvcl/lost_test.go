@@ -1,6 +1,7 @@
 package kvcl
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"syscall"
@@ -45,7 +46,7 @@ func TestServerThatEndedIsNamed(t *testing.T) {
 func TestOnlyLostRequestsAreExplained(t *testing.T) {
 	p := &processes{}
 	for _, err := range []error{nil, os.ErrNotExist} {
-		if got := p.lost(err); got != err {
+		if got := p.lost(err); !errors.Is(got, err) || got != nil && got.Error() != err.Error() {
 			t.Errorf("%v became %v", err, got)
 		}
 	}

@@ -13,11 +13,15 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
 )
 
-const usage = `release makes what a release ships beside the binaries:
+const usage = `
 
   release image -binary FILE -o FILE.tar [-tag NAME:TAG] [-version V]
-  release sbom -o FILE.cdx.json [-version V] BINARY...
-`
+  release sbom -o FILE.cdx.json [-version V] BINARY...`
+
+// wrong is a mistake in the command line, with what it takes.
+func wrong(format string, args ...any) error {
+	return fmt.Errorf(format+"%s", append(args, usage)...)
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -30,7 +34,7 @@ func main() {
 
 func run(ctx context.Context, args []string, progress io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("say what to make\n\n" + usage)
+		return wrong("say what to make")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -43,9 +47,9 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	err := flags.Parse(args[1:])
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w\n\n%s", err, usage)
+		return wrong("%w", err)
 	case args[0] == "image" && (*binary == "" || *out == "" || flags.NArg() > 0):
-		return errors.New("image: give -binary and -o\n\n" + usage)
+		return wrong("image: give -binary and -o")
 	case args[0] == "image":
 		paths, err := assets.Ensure(ctx, assets.Options{Progress: progress})
 		if err != nil {
@@ -56,11 +60,11 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 		}
 		return writeImage(*out, *tag, contents{Scalehist: *binary, KubeAPIServer: paths.KubeAPIServer, Etcd: paths.Etcd, Version: *version})
 	case args[0] == "sbom" && (*out == "" || flags.NArg() == 0):
-		return errors.New("sbom: give -o and the binaries\n\n" + usage)
+		return wrong("sbom: give -o and the binaries")
 	case args[0] == "sbom":
 		return writeSBOM(*out, *version, flags.Args())
 	}
-	return fmt.Errorf("%q cannot be made\n\n%s", args[0], usage)
+	return wrong("%q cannot be made", args[0])
 }
 
 // create writes a file, whole or not at all.

@@ -179,7 +179,7 @@ func copyFile(t *testing.T, from, to string) {
 func unpack(t *testing.T, img v1.Image) string {
 	t.Helper()
 	// Not below t.TempDir, which only its owner may enter.
-	root, err := os.MkdirTemp("", "scalehist-image-")
+	root, err := os.MkdirTemp("", "scalehist-image-") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,8 @@ func runIn(t *testing.T, root string, command ...string) []byte {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1: it differs from the recording
+	differs := errors.As(err, &exit) && exit.ExitCode() == 1
+	if err != nil && !differs { // from the recording, that is
 		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, stderr.Bytes())
 	}
 	return out
