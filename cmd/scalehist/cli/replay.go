@@ -16,6 +16,7 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	reports "github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/html"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
@@ -120,7 +121,7 @@ several runs, which differ. The replay agrees when it ends as one of them did an
 	flags.BoolVar(&f.skip, "skip-unsupported", false, "replay although pods use dynamic resource allocation or pod groups, which no control plane here has: those on a node stay there without, the others are left out")
 	flags.BoolVar(&f.full, "full-snapshots", false, "keep whole pods, nodes and templates in the report's start and end, for 'scalehist recommend --report'")
 	addControlPlaneFlag(cmd, &f.plane)
-	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt and timeline.txt there")
+	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there")
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
 	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
@@ -174,7 +175,7 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	}
 	if f.dir != "" {
 		r.Run.Artifacts = f.dir
-		if err := reports.Save(f.dir, r); err != nil {
+		if err := html.Save(f.dir, r); err != nil {
 			return err
 		}
 	}
