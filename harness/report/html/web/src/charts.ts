@@ -148,7 +148,7 @@ export class Charts {
 
     const axis = { stroke: () => colour("--quiet"), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { show: false }, font: '11px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif' };
     const plot = new uPlot({
-      width: this.width(), height: panel.height + (lowest ? 26 : 0), padding: [8, 10, 0, 0], legend: { show: false }, pxAlign: 1,
+      width: this.width(), height: panel.height + (lowest ? 26 : 0), padding: [8, 26, 0, 0], legend: { show: false }, pxAlign: 1,
       cursor: { sync: { key: sync.key, setSeries: false }, drag: { x: true, y: false, dist: 6 }, points: { size: 7 } },
       scales: { x: { time: false, min: 0, max: this.length / 1000 }, y: { range: (_u, _min, max) => [0, panel.top && max <= panel.top ? panel.top : Math.max(1, (max ?? 0) * 1.12)] } },
       axes: [
@@ -196,7 +196,7 @@ export class Charts {
       const more = h("details", { class: "more-keys" }, h("summary", null, `${quiet.length} more`), quiet);
       legend.append(more);
     }
-    if (panel.marks?.length) legend.append(h("span", { class: "key plain" }, h("span", { class: "swatch band" }), panel.markText));
+    if (panel.marks?.length) legend.append(h("span", { class: "key band-key" }, h("span", { class: "swatch band" }), panel.markText));
     this.drawn.push({ panel, plot, scrub, values });
   }
 

@@ -21,7 +21,7 @@ export class Queue {
   ) {
     const id = `h-queue-${m.name}`;
     this.list = new VirtualList({
-      label: title, id: `queue-${m.name}`, row: 58, empty: "Every pod has a node.", draw: (i) => this.row(i), title: (i) => this.reason(i),
+      label: title, id: `queue-${m.name}`, row: 58, most: 5, empty: "Every pod has a node.", draw: (i) => this.row(i), title: (i) => this.reason(i),
       pick: (i) => this.store.set({ selected: { kind: "pod", run: this.index, row: this.now!.waiting[i]!.pod } }),
     });
     this.el = h("section", { class: "card queue", "aria-labelledby": id }, h("div", { class: "bar" }, h("h2", { id }, title), this.count), this.list.el);
@@ -34,7 +34,6 @@ export class Queue {
     const n = now.waiting.length;
     this.count.textContent = n === 0 ? "" : plural(n, "pod");
     this.list.show(n, sel?.kind === "pod" && sel.run === this.index ? now.waiting.findIndex((w) => w.pod === sel.row) : -1);
-    this.list.el.style.height = n === 0 ? "" : `${Math.min(5, n) * 58}px`;
   }
 
   private reason(i: number): string {

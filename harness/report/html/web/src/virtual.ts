@@ -11,6 +11,8 @@ export interface ListOptions {
   pick?: (i: number) => void;
   title?: (i: number) => string;
   empty: string;
+  /** most is how many rows are in sight at once. */
+  most: number;
 }
 
 export class VirtualList {
@@ -39,6 +41,7 @@ export class VirtualList {
   show(count: number, active: number, follow = true): void {
     this.count = count;
     this.inner.style.height = `${count * this.o.row}px`;
+    this.el.style.height = count === 0 ? "" : `${Math.min(this.o.most, count) * this.o.row}px`;
     // A listbox without options is none.
     if (count === 0) {
       this.el.removeAttribute("role");
