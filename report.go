@@ -113,6 +113,9 @@ type ScaledNode struct {
 	ReadyAt     time.Time `json:"readyAt"`
 	// RemovedAt is set when it was scaled down again.
 	RemovedAt *time.Time `json:"removedAt,omitempty"`
+	// Offers is what it had for workload pods when it joined: allocatable, less what DaemonSet and static pods on it ask
+	// for. Absent in reports of before it was told.
+	Offers map[string]string `json:"offers,omitempty"`
 	// Pods are the pods the scheduler put there by the end, DaemonSet pods left out, sorted.
 	Pods []string `json:"pods,omitempty"`
 }
@@ -127,6 +130,8 @@ type Batch struct {
 	Preempted    []string      `json:"preempted,omitempty"`
 	// Returned pods were evicted, preempted or lost their node, and were pending anew.
 	Returned []string `json:"returned,omitempty"`
+	// Ended pods ran their time, or were evicted or lost their node and nobody made them anew.
+	Ended []string `json:"ended,omitempty"`
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
 	Scheduled     int `json:"scheduled"`
 	Unschedulable int `json:"unschedulable"`
@@ -143,6 +148,9 @@ type DeployedPod struct {
 	ScheduledAt      *time.Time `json:"scheduledAt,omitempty"`
 	NodeName         string     `json:"nodeName,omitempty"`
 	RecordedNodeName string     `json:"recordedNodeName,omitempty"`
+	// Requests are what it asked for when it was fed in. Absent in reports of before it was told, and of pods that ask for
+	// nothing.
+	Requests map[string]string `json:"requests,omitempty"`
 }
 
 // PendingStats sums up how long pods waited for a node: from the step that fed them in (or took their node) to the
@@ -157,6 +165,8 @@ type PendingStats struct {
 	// Waits in seconds over those Of pods: nearest-rank percentiles.
 	P50 float64 `json:"p50Seconds"`
 	P95 float64 `json:"p95Seconds"`
+	// P99 is nil in reports of before it was told.
+	P99 *float64 `json:"p99Seconds,omitempty"`
 	Max float64 `json:"maxSeconds"`
 }
 

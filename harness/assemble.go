@@ -196,7 +196,7 @@ func (l *ledger) scaledNodes() []scalehist.ScaledNode {
 		if n.standing {
 			continue
 		}
-		s := scalehist.ScaledNode{Name: n.name, NodeGroup: n.group, RequestedAt: n.requested.UTC(), ReadyAt: n.joined.UTC(), Pods: pods[n.name]}
+		s := scalehist.ScaledNode{Name: n.name, NodeGroup: n.group, RequestedAt: n.requested.UTC(), ReadyAt: n.joined.UTC(), Pods: pods[n.name], Offers: n.offers}
 		if !n.gone.IsZero() {
 			gone := n.gone.UTC()
 			s.RemovedAt = &gone
@@ -227,7 +227,8 @@ func (l *ledger) pending() scalehist.PendingStats {
 	s.PodSeconds = sum.Seconds()
 	slices.Sort(waits)
 	rank := func(q float64) float64 { return waits[max(0, int(math.Ceil(q*float64(len(waits))))-1)] }
-	s.P50, s.P95, s.Max = rank(0.50), rank(0.95), waits[len(waits)-1]
+	p99 := rank(0.99)
+	s.P50, s.P95, s.P99, s.Max = rank(0.50), rank(0.95), &p99, waits[len(waits)-1]
 	return s
 }
 

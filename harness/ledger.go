@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
@@ -33,6 +34,8 @@ type ledger struct {
 	loops     int
 	explained string // what the last decision explained
 	texts     texts
+	amounts   amounts
+	joined    []*nodeLedger // in this step, of which it is not yet known what they offer
 
 	// pods are the live ones by name, demands all that ever were fed in or lost their node, in order.
 	pods     map[types.NamespacedName]*podLedger
@@ -86,6 +89,7 @@ type nodeLedger struct {
 	gone        time.Time
 	standing    bool // at the start
 	object      *corev1.Node
+	offers      map[string]string // once it joined
 }
 
 func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledger {
@@ -177,7 +181,7 @@ func (l *ledger) commit(unschedulable int) {
 	b := &l.batch
 	b.Unschedulable = unschedulable
 	slices.Sort(b.DeletedPods)
-	if len(l.feeding)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
+	if len(l.feeding)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
 		l.fedIn = append(l.fedIn, l.feeding)
 	}
@@ -229,6 +233,7 @@ func (l *ledger) fedNode(ch scalehist.Change, n *corev1.Node) {
 
 func (l *ledger) deployed(p *corev1.Pod, at time.Time) scalehist.DeployedPod {
 	entry := scalehist.DeployedPod{
+		Requests:  l.amounts.of(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})),
 		Namespace: p.Namespace, Name: p.Name, CreatedAt: createdAt(p, at), RecordedNodeName: l.in.RecordedNodes[p.UID],
 	}
 	if at, ok := l.in.Deletions[p.UID]; ok {
@@ -265,7 +270,14 @@ func (l *ledger) settled(t time.Time, st virtual.Step) {
 		p := l.pods[e.Pod]
 		switch e.Kind {
 		case virtual.PodFinished:
+			l.batch.Ended = append(l.batch.Ended, e.Pod.String())
 			delete(l.pods, e.Pod) // nothing more happens to it but that it is tidied up
+		case virtual.PodLost:
+			l.batch.Ended = append(l.batch.Ended, e.Pod.String())
+			if p != nil {
+				p.stopWaiting(t)
+				delete(l.pods, e.Pod)
+			}
 		case virtual.PodBound:
 			l.batch.Scheduled++
 			if p != nil {
@@ -295,7 +307,9 @@ func (l *ledger) nodes(events []cloudprovider.Event) {
 		switch e.Type {
 		case cloudprovider.NodeJoined:
 			l.batch.NodesJoined = append(l.batch.NodesJoined, e.NodeName)
-			l.addNode(&nodeLedger{name: e.NodeName, group: e.Group, requested: l.requestedAt(e), joined: e.At, object: e.Node})
+			n := &nodeLedger{name: e.NodeName, group: e.Group, requested: l.requestedAt(e), joined: e.At, object: e.Node}
+			l.addNode(n)
+			l.joined = append(l.joined, n)
 		case cloudprovider.NodeGone:
 			l.batch.NodesGone = append(l.batch.NodesGone, e.NodeName)
 			l.gone(e.NodeName, e.At)

@@ -315,6 +315,7 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 			r.nextLoop = t // pods it evicted and that found no node wake it as any others do
 		}
 	}
+	r.ledger.measure(r.plane.Cluster())
 	r.ledger.commit(len(r.pending))
 	if r.opts.observer.Stepped != nil {
 		if err := r.opts.observer.Stepped(ctx, t); err != nil {

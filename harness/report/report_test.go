@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,5 +203,49 @@ func TestDiverging(t *testing.T) {
 	}
 	if d := report.Diverging(map[string]int{"a-small": 1, "b-large": 3}, sample()); d == nil || d.Loop != 2 {
 		t.Errorf("want loop 2, which passed a-small by, got %v", d)
+	}
+}
+
+// TestTimelineTellsWhatChanged: whatever changes in a report, the golden's diff names the part, not a hash of all alone.
+func TestTimelineTellsWhatChanged(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*scalehist.ReplayReport)
+		want   []string
+	}{
+		"a delta": {func(r *scalehist.ReplayReport) { r.NodeGroups[0].Final++; r.NodeGroups[0].ScaledUp++ }, []string{"group ", "part sizes and nodes "}},
+		"a wait":  {func(r *scalehist.ReplayReport) { r.Pending.P95++ }, []string{"pending ", "part pods "}},
+		"a pod": {func(r *scalehist.ReplayReport) {
+			r.Batches = append(r.Batches, scalehist.Batch{Ended: []string{"d/x"}})
+		}, []string{"part pods "}},
+		"a pod that moved": {func(r *scalehist.ReplayReport) {
+			r.Batches = append(r.Batches, scalehist.Batch{Returned: []string{"d/x"}})
+		}, []string{"moved ", "part pods "}},
+		"a decision":          {func(r *scalehist.ReplayReport) { r.Decisions[0].Options[0].NodeCount++ }, []string{"      option a-small: 3 nodes", "part decisions "}},
+		"a loop":              {func(r *scalehist.ReplayReport) { r.Loops++ }, []string{"part decisions "}},
+		"a flag":              {func(r *scalehist.ReplayReport) { r.Settings.Flags = append(r.Settings.Flags, "--x=1") }, []string{"part asked for "}},
+		"the cost":            {func(r *scalehist.ReplayReport) { r.Cost.Total++ }, []string{"cost ", "part sizes and nodes "}},
+		"the verdict":         {func(r *scalehist.ReplayReport) { r.Agreement = &scalehist.Agreement{Agreed: true} }, []string{"part against the recording "}},
+		"a warning":           {func(r *scalehist.ReplayReport) { r.Warnings = append(r.Warnings, "new") }, []string{"warning ", "part other "}},
+		"what never compares": {func(r *scalehist.ReplayReport) { r.Run = &scalehist.RunInfo{Machine: "other"} }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after := sample(), sample()
+			tc.change(after)
+			was := strings.Split(report.Timeline(before), "\n")
+			var got []string
+			for _, line := range strings.Split(report.Timeline(after), "\n") {
+				if !slices.Contains(was, line) && !strings.HasPrefix(line, "report ") {
+					got = append(got, line)
+				}
+			}
+			if len(got) != len(tc.want) {
+				t.Fatalf("changed: %q, want %q", got, tc.want)
+			}
+			for i, want := range tc.want {
+				if !strings.HasPrefix(got[i], want) {
+					t.Errorf("changed: %q, want %q", got, tc.want)
+				}
+			}
+		})
 	}
 }

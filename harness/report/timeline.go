@@ -3,6 +3,7 @@ package report
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 )
 
 // Timeline is the golden form of a report: one decision a line, offsets instead of dates, then where everything ended.
-// It holds what a reviewer wants to see change; its last line is a hash of everything else in the report, so that a
-// golden compares whole reports between machines.
+// It holds what a reviewer wants to see change. Its last lines are hashes, of each part of the report and of the whole, so
+// that a golden compares whole reports between machines, and its diff says in which part what is not shown has changed.
 func Timeline(r *scalehist.ReplayReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, %s, batch %s\n", r.Scenario, r.Autoscaler, r.BatchInterval)
@@ -27,24 +28,70 @@ func Timeline(r *scalehist.ReplayReport) string {
 		fmt.Fprintf(&b, "group %s %d->%d (+%d -%d)\n", g.Name, g.Initial, g.Final, g.ScaledUp, g.ScaledDown)
 	}
 	for _, n := range r.ScaledUpNodes {
-		fmt.Fprintf(&b, "node %s asked %s ready %s pods %d\n", n.Name, offset(r, n.RequestedAt), offset(r, n.ReadyAt), len(n.Pods))
+		gone := ""
+		if n.RemovedAt != nil {
+			gone = " gone " + offset(r, *n.RemovedAt)
+		}
+		fmt.Fprintf(&b, "node %s asked %s ready %s%s pods %d\n", n.Name, offset(r, n.RequestedAt), offset(r, n.ReadyAt), gone, len(n.Pods))
 	}
-	fmt.Fprintf(&b, "pending %s, %.3f pod-seconds, max %.3fs\n", count(r.Pending.Pods, "pod"), r.Pending.PodSeconds, r.Pending.Max)
+	for _, batch := range r.Batches {
+		if len(batch.Returned) > 0 {
+			fmt.Fprintf(&b, "moved %s %s\n", offset(r, batch.At), some(batch.Returned, 10))
+		}
+	}
+	fmt.Fprintf(&b, "pending %s of %d, %.3f pod-seconds, p50 %.3fs, p95 %.3fs, max %.3fs, %d still waiting\n",
+		count(r.Pending.Pods, "pod"), r.Pending.Of, r.Pending.PodSeconds, r.Pending.P50, r.Pending.P95, r.Pending.Max, r.Pending.StillWaiting)
 	for _, p := range r.UnschedulableAtEnd {
 		fmt.Fprintf(&b, "unschedulable %s/%s: %s\n", p.Namespace, p.Name, p.Message)
 	}
-	fmt.Fprintf(&b, "report %s\n", fingerprint(r))
+	if c := r.Cost; c != nil {
+		fmt.Fprintf(&b, "cost %g %s\n", c.Total, c.Currency)
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "warning %s\n", w)
+	}
+	b.WriteString(fingerprints(r))
 	return b.String()
 }
 
-// fingerprint is the SHA-256 of the canonical report.
-func fingerprint(r *scalehist.ReplayReport) string {
+// parts are the fields of a report by what they tell. What is in none of them is hashed as "other".
+var parts = []struct {
+	name   string
+	fields []string
+}{
+	{"asked for", []string{"scenario", "autoscaler", "playback", "startTime", "endTime", "batchInterval", "settings", "settingsChanges", "faults", "inputs", "start"}},
+	{"decisions", []string{"decisions", "loops"}},
+	{"sizes and nodes", []string{"nodeGroups", "scaledUpNodeGroups", "scaledDownNodeGroups", "scaledUpNodes", "steps", "cost"}},
+	{"pods", []string{"batches", "pending", "unschedulableAtEnd", "end"}},
+	{"against the recording", []string{"recorded", "agreement", "truth", "events"}},
+}
+
+// fingerprints are lines with the SHA-256 of each part of the canonical report, in short, and of the whole.
+func fingerprints(r *scalehist.ReplayReport) string {
 	canonical, err := Canonical(r)
 	if err != nil {
-		return err.Error() // plain data; cannot happen
+		return err.Error() + "\n" // plain data; cannot happen
 	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(canonical, &fields); err != nil {
+		return err.Error() + "\n" // it was just written
+	}
+	var b strings.Builder
+	line := func(name string, take []string) {
+		h := sha256.New()
+		for _, f := range take {
+			fmt.Fprintf(h, "%s %s\n", f, fields[f])
+			delete(fields, f)
+		}
+		fmt.Fprintf(&b, "part %s %.12s\n", name, hex.EncodeToString(h.Sum(nil)))
+	}
+	for _, p := range parts {
+		line(p.name, p.fields)
+	}
+	line("other", keys(fields))
 	sum := sha256.Sum256(canonical)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	fmt.Fprintf(&b, "report sha256:%s\n", hex.EncodeToString(sum[:]))
+	return b.String()
 }
 
 // because says what a decision weighed: the options, then what was left out.

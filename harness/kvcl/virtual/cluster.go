@@ -65,6 +65,8 @@ type Cluster struct {
 	budgetsDirty bool
 	// evicted pods are gone from the plane and come back at the next settle.
 	evicted []*corev1.Pod
+	// lost pods are gone from the plane for good, and not yet told.
+	lost []types.NamespacedName
 }
 
 var _ scalehist.Cluster = (*Cluster)(nil)
@@ -148,6 +150,9 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string) error {
 	}
 	c.drop(key)
 	c.budgetsDirty = true
+	if p != nil {
+		c.lose(key, p)
+	}
 	switch {
 	case p == nil || p.done:
 	case isDaemon(p.object):
@@ -341,6 +346,7 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 		known := c.pods[key]
 		c.drop(key)
 		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: known.object})
+		c.lose(key, known)
 		if comesBack(known.object) && !known.done {
 			c.evicted = append(c.evicted, known.object)
 		}

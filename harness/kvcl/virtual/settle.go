@@ -40,6 +40,8 @@ const (
 	PodReturned EventKind = "returned"
 	PodBound    EventKind = "bound"
 	PodVictim   EventKind = "preempted"
+	// PodLost: it was evicted or lost its node, and nobody makes it anew.
+	PodLost EventKind = "lost"
 )
 
 // Event is something that happened to a pod within a step. Node is set for PodBound and PodVictim.
@@ -61,6 +63,7 @@ func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
 			step.Events = append(step.Events, Event{Kind: PodFinished, Pod: key})
 		}
 		tainted := c.evictTainted(now)
+		step.Events = append(step.Events, c.takeLost()...)
 		back := c.comeBack(now)
 		for _, b := range back {
 			key := types.NamespacedName{Namespace: b.Object.GetNamespace(), Name: b.Object.GetName()}
@@ -202,6 +205,26 @@ func (c *Cluster) comeBack(now time.Time) []scalehist.Change {
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.born(key, p, now)})
 	}
 	c.evicted = nil
+	return out
+}
+
+// lose notes a pod that is gone for good, other than by running its time, a recorded deletion, or preemption. Pods that
+// belong to a node go with it, and are no loss.
+func (c *Cluster) lose(key types.NamespacedName, p *pod) {
+	if !p.done && !comesBack(p.object) && !followsNode(p.object) {
+		c.lost = append(c.lost, key)
+	}
+}
+
+// takeLost are the events of the pods lost since the last call; one of whose name another is there by now is no loss of it.
+func (c *Cluster) takeLost() []Event {
+	var out []Event
+	for _, key := range c.lost {
+		if c.pods[key] == nil {
+			out = append(out, Event{Kind: PodLost, Pod: key})
+		}
+	}
+	c.lost = nil
 	return out
 }
 

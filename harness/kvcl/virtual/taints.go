@@ -129,6 +129,7 @@ func (c *Cluster) evictTainted(now time.Time) []scalehist.Change {
 		c.drop(key)
 		c.budgetsDirty = true
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: p.object})
+		c.lose(key, p)
 		if comesBack(p.object) {
 			c.evicted = append(c.evicted, p.object)
 		}

@@ -54,6 +54,14 @@ var catalogue = []Metric{
 	{Name: "pending.p95", Title: "wait of a pod, 95th percentile", Unit: Seconds, Better: Less, Total: NoTotal,
 		Definition: "95 in 100 pods waited this long or less.", Formula: "nearest-rank 95th percentile of wait", Source: trace,
 		of: timed(func(m *measured) (float64, string) { return m.r.Pending.P95, "" })},
+	{Name: "pending.p99", Title: "wait of a pod, 99th percentile", Unit: Seconds, Better: Less, Total: NoTotal,
+		Definition: "99 in 100 pods waited this long or less.", Formula: "nearest-rank 99th percentile of wait", Source: trace,
+		of: timed(func(m *measured) (float64, string) {
+			if m.r.Pending.P99 == nil {
+				return 0, "the report does not tell it: it is of an older scalehist; replay again"
+			}
+			return *m.r.Pending.P99, ""
+		})},
 	{Name: "pending.max", Title: "longest wait of a pod", Unit: Seconds, Better: Less, Total: Largest,
 		Definition: "The longest wait of a pod.", Formula: "max over pods of wait", Source: trace,
 		of: timed(func(m *measured) (float64, string) { return m.r.Pending.Max, "" })},
@@ -83,6 +91,12 @@ var catalogue = []Metric{
 	{Name: "slack.memory", Title: "memory nobody asked for", Unit: "GiB-hours", Better: Less, Total: Sum,
 		Definition: "The same for memory.", Formula: "as slack.cpu", Source: "absolute slack (Autopilot, EuroSys 2020), of nodes",
 		of: slack(corev1.ResourceMemory)},
+	{Name: "slack.relative.cpu", Title: "share of CPU nobody asked for", Unit: Percent, Better: Less, Total: NoTotal,
+		Definition: "CPU of nodes beyond what pods ask for, as a share of what nodes have for them, averaged over time. Defined where there is no demand, unlike over.accuracy.", Formula: "100/T * integral of max(s - d, 0) / s dt; 0 where there are no nodes", Source: "relative slack (Autopilot, EuroSys 2020), of nodes",
+		of: relativeSlack(corev1.ResourceCPU)},
+	{Name: "slack.relative.memory", Title: "share of memory nobody asked for", Unit: Percent, Better: Less, Total: NoTotal,
+		Definition: "The same for memory.", Formula: "as slack.relative.cpu", Source: "relative slack (Autopilot, EuroSys 2020), of nodes",
+		of: relativeSlack(corev1.ResourceMemory)},
 	{Name: "utilization.cpu", Title: "CPU utilisation", Unit: Percent, Better: More, Total: NoTotal,
 		Definition: "What workload pods ask for of what nodes have for them, over the whole time. Requests, not usage.", Formula: "100 * integral of min(s, d) dt / integral of s dt", Source: practice,
 		of: utilization(corev1.ResourceCPU)},

@@ -86,9 +86,9 @@ func nodeLives(r *scalehist.ReplayReport) []life {
 	return out
 }
 
-// podLives follows the workload pods that want a node, from the step that fed them in to the one that took them. The
-// report names who comes, is deleted and is preempted, but not who ends on its own: when the pods at the end are not those
-// that should be left, it does not tell, and the reason is returned.
+// podLives follows the workload pods that want a node, from the step that fed them in to the one that took them. Reports of
+// before Batch.Ended was told do not name who ended on its own: when the pods at the end are not those that should be left,
+// the reason is returned.
 func podLives(r *scalehist.ReplayReport) ([]life, string) {
 	end := r.EndTime.Sub(r.StartTime)
 	var out []life
@@ -136,6 +136,9 @@ func podLives(r *scalehist.ReplayReport) ([]life, string) {
 		for _, name := range b.Returned {
 			begin(name, at)
 		}
+		for _, name := range b.Ended {
+			finish(name, at)
+		}
 	}
 	left := map[string]bool{}
 	for _, p := range workload(r.End) {
@@ -150,7 +153,7 @@ func podLives(r *scalehist.ReplayReport) ([]life, string) {
 	}
 	switch {
 	case ended > 0:
-		return out, fmt.Sprintf("%s ended without being deleted (finished, or lost without an owner), and the report does not say when", pods(ended))
+		return out, fmt.Sprintf("%s ended without being deleted (finished, or lost without an owner), and the report does not say when: it is of an older scalehist; replay again", pods(ended))
 	case len(left) > 0:
 		return out, fmt.Sprintf("no step brought %s that the end has", pods(len(left)))
 	}

@@ -87,12 +87,19 @@ func Find(name string) (Metric, error) {
 
 // leftOut are metrics of the literature that a report cannot tell, and why; they are explained, and refused in policies.
 var leftOut = map[string]string{
-	"over.timeshare":        "there is room left on some node nearly all the time, in every replay; over.accuracy.cpu says how much",
-	"instability":           "its formula needs the demand in nodes, which nobody knows; churn.reversals counts the swings",
-	"optimal.distance":      "no report has an optimal decision to compare with yet",
-	"slack.usage":           "slack and overrun of requests need what containers used, which a report does not have",
-	"throttling":            "a replay knows requests, not what containers would have used",
-	"scale-from-zero.delay": "requests held back are not in a report; the wait of the first pod is in pending.max",
+	"over.timeshare":         "there is room left on some node nearly all the time, in every replay; slack.relative.cpu says how much",
+	"over.capped":            "over-provisioning as a share of the resource cap needs to know how large nodes are of groups that never had one; slack.relative.cpu has what there was for its cap",
+	"instability":            "its formula needs the demand in nodes, which nobody knows; churn.reversals counts the swings",
+	"autoscaling.deviation":  "the Minkowski distance of accuracies, timeshares and instability: two of these are left out, and a limit on the sum would not say which part moved",
+	"elastic.speedup":        "the geometric mean of the same ratios against no scaling at all: compare a replay with one whose groups are held at their size (--node-group)",
+	"optimal.distance":       "no report has an optimal decision to compare with yet",
+	"slack.usage":            "slack and overrun of requests need what containers used, which a report does not have",
+	"overrun":                "it needs what containers used, which a report does not have",
+	"throttling":             "a replay knows requests, not what containers would have used",
+	"oom":                    "a replay knows requests, not what containers would have used",
+	"recommendation.quality": "it judges requests that a vertical autoscaler recommends, against usage; a replay sizes node groups",
+	"slo":                    "requests to the workload are not recorded; pending.pod-seconds and under.timeshare stand for what its users wait",
+	"scale-from-zero.delay":  "requests held back are not in a report; the wait of the first pod is in pending.max",
 }
 
 // Explain is the list of all metrics for people: what each means, how it is computed and where it comes from.

@@ -115,8 +115,9 @@ func TestFormulas(t *testing.T) {
 		"under.accuracy": 100 * 20 * 0.5 / 100, "under.timeshare": 20,
 		// supply 4, 8 from 40 to 90, 4; demand 3, 6 from 20 to 80, 3
 		"over.accuracy.cpu": (20*1.0/3 + 0 + 40*2.0/6 + 10*5.0/3 + 10*1.0/3), "slack.cpu": (20*1 + 40*2 + 10*5 + 10*1) / 3600.0,
-		"utilization.cpu": 100 * (20*3 + 20*4 + 40*6 + 10*3 + 10*3) / (40*4 + 50*8 + 10*4.0),
-		"churn.steps":     2, "churn.reversals": 1, "churn.node-starts": 36, "cost": 0.3, "cost.per-pod-hour": 0.3 / (140.0 / 3600),
+		"slack.relative.cpu": 20*1.0/4 + 0 + 40*2.0/8 + 10*5.0/8 + 10*1.0/4,
+		"utilization.cpu":    100 * (20*3 + 20*4 + 40*6 + 10*3 + 10*3) / (40*4 + 50*8 + 10*4.0),
+		"churn.steps":        2, "churn.reversals": 1, "churn.node-starts": 36, "cost": 0.3, "cost.per-pod-hour": 0.3 / (140.0 / 3600),
 	} {
 		v := set.Get(name)
 		if v.Value == nil || math.Abs(*v.Value-want) > 1e-8 {
@@ -134,7 +135,7 @@ func TestMissing(t *testing.T) {
 	}{
 		"no prices":      {func(r *scalehist.ReplayReport) { r.Cost = nil }, "cost", "--prices"},
 		"unknown price":  {func(r *scalehist.ReplayReport) { r.Cost, r.Warnings = nil, []string{"no cost: x"} }, "cost", "no cost: x"},
-		"a pod finished": {func(r *scalehist.ReplayReport) { r.End.ScheduledPods = nil }, "pod-hours", "1 pod ended without being deleted"},
+		"a pod finished": {func(r *scalehist.ReplayReport) { r.End.ScheduledPods = nil }, "pod-hours", "1 pod ended without being deleted (finished, or lost without an owner), and the report does not say when: it is of an older scalehist"},
 		"a pod from nowhere": {func(r *scalehist.ReplayReport) {
 			r.End.ScheduledPods = append(r.End.ScheduledPods, scalehist.PodInfo{Name: "z"})
 		}, "utilization.cpu", "no step brought 1 pod"},
@@ -148,6 +149,7 @@ func TestMissing(t *testing.T) {
 		}, "slack.cpu", "1 pod came and went"},
 		"a node in between": {func(r *scalehist.ReplayReport) { r.ScaledUpNodes[0].NodeGroup = "h" }, "slack.cpu", "node n1 came and went"},
 		"no demand":         {func(r *scalehist.ReplayReport) { r.Start.ScheduledPods, r.Batches[2].DeletedPods = nil, nil }, "over.accuracy.cpu", "for 20s there were nodes and no pods"},
+		"an older report":   {func(*scalehist.ReplayReport) {}, "pending.p99", "it is of an older scalehist"},
 		"per event":         {func(r *scalehist.ReplayReport) { r.Playback = scalehist.PlaybackPerEvent }, "pending.p95", "no time passes"},
 		"no length":         {func(r *scalehist.ReplayReport) { r.EndTime = r.StartTime }, "nodes.mean", "no length"},
 	} {
@@ -162,9 +164,43 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// TestCameAndWent: pods that ended on their own and nodes that were there only in between are counted for what they were.
+func TestCameAndWent(t *testing.T) {
+	r := sample()
+	r.Batches[0].DeployedPods = append(r.Batches[0].DeployedPods, scalehist.DeployedPod{Namespace: "d", Name: "job", Requests: map[string]string{"cpu": "1"}})
+	r.Batches[0].DeployedPods[0].Requests = map[string]string{"cpu": "3"}
+	r.Batches[2].Ended = []string{"d/job"} // from 20 s to 80 s
+	r.ScaledUpNodes[0].NodeGroup, r.ScaledUpNodes[0].Offers = "h", map[string]string{"cpu": "6"}
+	p99 := 20.0
+	r.Pending.P99 = &p99
+	set := Of(r)
+	// supply 4, 10 from 40 to 90, 4; demand 3, 7 from 20 to 80, 3
+	for name, want := range map[string]float64{
+		"pod-hours": (20*1 + 20*2 + 40*3 + 20*1) / 3600.0, "slack.cpu": (20*1 + 40*3 + 10*7 + 10*1) / 3600.0,
+		"utilization.cpu": 100 * (20*3 + 20*4 + 40*7 + 10*3 + 10*3) / (40*4 + 50*10 + 10*4.0), "pending.p99": 20,
+	} {
+		v := set.Get(name)
+		if v.Value == nil || math.Abs(*v.Value-want) > 1e-8 {
+			t.Errorf("%s: %v (missing %q), want %v", name, v.Value, v.Missing, want)
+		}
+	}
+}
+
+// TestNamesAreUsedAgain: a pod under the name of one that went asks for what it does itself.
+func TestNamesAreUsedAgain(t *testing.T) {
+	r := sample()
+	r.Batches[0].DeployedPods[0].Requests = map[string]string{"cpu": "1"}
+	r.Batches[2].DeployedPods = []scalehist.DeployedPod{{Namespace: "d", Name: "b", Requests: map[string]string{"cpu": "2"}}}
+	r.End.ScheduledPods = append(r.End.ScheduledPods, scalehist.PodInfo{Namespace: "d", Name: "b", NodeName: "n0", Requests: map[string]string{"cpu": "2"}})
+	// demand: b 3 to 80 s, then 2; a 1 from 20 s
+	if v := Of(r).Get("slack.cpu"); v.Value == nil || math.Abs(*v.Value-(20*1+20*0+40*4+10*5+10*1)/3600.0) > 1e-8 {
+		t.Errorf("slack %v, missing %q", v.Value, v.Missing)
+	}
+}
+
 func TestFind(t *testing.T) {
 	for name, want := range map[string]string{
-		"pending.p59":      `unknown metric "pending.p59"; did you mean "pending.p50" or "pending.p95"`,
+		"pending.p59":      `unknown metric "pending.p59"; did you mean "pending.p50" or "pending.p99"`,
 		"zzzzz":            "want one of nodes.scaled-up, ",
 		"over.timeshare":   "nearly all the time",
 		"optimal.distance": "no report has an optimal decision",

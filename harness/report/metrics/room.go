@@ -3,6 +3,7 @@ package metrics
 import (
 	"fmt"
 	"math"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -11,8 +12,8 @@ import (
 )
 
 // room is what nodes had to offer to workload pods over time (supply), and what the pods asked for (demand), of one
-// resource, in cores or GiB. It is not known when a node or a pod was there only in between, so that the report tells
-// nothing of it.
+// resource, in cores or GiB. It is not known when a node outside every group was there only in between, or, in reports of
+// before Requests and Offers were told, any node or pod.
 func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing string) {
 	if m.zero != "" {
 		return nil, nil, m.zero
@@ -32,24 +33,66 @@ func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing
 		steps = append(steps, step{l.from, v}, step{l.to, -v})
 	}
 	supply = curveOf(steps)
-	requests := map[string]float64{}
-	for _, s := range []scalehist.ClusterSnapshot{m.r.Start, m.r.End} {
-		for _, p := range workload(s) {
-			requests[p.Namespace+"/"+p.Name] = amount(p.Requests, name)
-		}
-	}
+	asked := m.asked(name)
 	steps, unknown := nil, 0
 	for _, l := range m.pods {
-		v, ok := requests[l.name]
+		v, ok := asked[podAt{l.name, l.from}]
 		if !ok && l.to > l.from {
 			unknown++
 		}
 		steps = append(steps, step{l.from, v}, step{l.to, -v})
 	}
 	if unknown > 0 {
-		return nil, nil, fmt.Sprintf("%s came and went, and the report does not say for what room", pods(unknown))
+		return nil, nil, fmt.Sprintf("%s came and went, and the report does not say for what room: it is of an older scalehist; replay again", pods(unknown))
 	}
 	return supply, curveOf(steps), ""
+}
+
+// podAt is a pod by name from an offset on: names are used again.
+type podAt struct {
+	name string
+	from time.Duration
+}
+
+// asked is what the lives of pods ask for: as they were fed in, else, for those that stood at the start and in reports of
+// before that was told, as the start or the end shows them. A pod that comes back asks for what it did.
+func (m *measured) asked(name corev1.ResourceName) map[podAt]float64 {
+	told := false
+	fed, stood := map[podAt]float64{}, map[string]float64{}
+	for _, b := range m.r.Batches {
+		for _, p := range b.DeployedPods {
+			told = told || p.Requests != nil
+		}
+	}
+	for _, s := range []scalehist.ClusterSnapshot{m.r.Start, m.r.End} {
+		for _, p := range workload(s) {
+			if _, known := stood[p.Namespace+"/"+p.Name]; !known || !told {
+				stood[p.Namespace+"/"+p.Name] = amount(p.Requests, name)
+			}
+		}
+	}
+	for _, b := range m.r.Batches {
+		for _, p := range b.DeployedPods {
+			if told {
+				fed[podAt{p.Namespace + "/" + p.Name, b.At.Sub(m.r.StartTime)}] = amount(p.Requests, name)
+			}
+		}
+	}
+	out := map[podAt]float64{}
+	last := map[string]float64{}
+	for _, l := range m.pods {
+		v, ok := fed[podAt{l.name, l.from}]
+		if !ok {
+			v, ok = last[l.name]
+		}
+		if !ok {
+			v, ok = stood[l.name]
+		}
+		if ok {
+			out[podAt{l.name, l.from}], last[l.name] = v, v
+		}
+	}
+	return out
 }
 
 // offers is what each node known by name has for workload pods, its DaemonSet and static pods taken off, and the same for
@@ -67,6 +110,11 @@ func offers(r *scalehist.ReplayReport, name corev1.ResourceName) (byNode, byGrou
 			v := max(0, amount(n.Allocatable, name)-taken[n.Name])
 			byNode[n.Name] = v
 			byGroup[n.NodeGroup] = v
+		}
+	}
+	for _, n := range r.ScaledUpNodes {
+		if n.Offers != nil {
+			byNode[n.Name] = amount(n.Offers, name)
 		}
 	}
 	return byNode, byGroup
@@ -115,6 +163,23 @@ func slack(name corev1.ResourceName) func(*measured) (float64, string) {
 	}
 }
 
+// relativeSlack is the room nobody asked for as a share of what there was, averaged over time, in percent.
+func relativeSlack(name corev1.ResourceName) func(*measured) (float64, string) {
+	return func(m *measured) (float64, string) {
+		supply, demand, missing := m.room(name)
+		if missing != "" {
+			return 0, missing
+		}
+		sum := 0.0
+		join(supply, demand, m.length, func(d duration, s, want float64) {
+			if s > 1e-9 {
+				sum += max(0, s-want) / s * d.Hours()
+			}
+		})
+		return 100 * sum / m.length.Hours(), ""
+	}
+}
+
 // overProvisioning is the accuracy of the SPEC RG: the surplus as a share of the demand, over time, in percent.
 func overProvisioning(name corev1.ResourceName) func(*measured) (float64, string) {
 	return func(m *measured) (float64, string) {
@@ -133,7 +198,7 @@ func overProvisioning(name corev1.ResourceName) func(*measured) (float64, string
 			}
 		})
 		if undefined > 0 {
-			return 0, fmt.Sprintf("for %s there were nodes and no pods: a share of no demand is not defined", undefined)
+			return 0, fmt.Sprintf("for %s there were nodes and no pods: a share of no demand is not defined; slack.relative is", undefined)
 		}
 		return 100 * sum / math.Max(m.length.Hours(), 1e-12), ""
 	}
