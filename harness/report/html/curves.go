@@ -28,62 +28,83 @@ func fromMetric(c metrics.Curve) curve {
 	return out
 }
 
-// change of a sum at an offset.
+// delta is a change of three sums at an offset.
 type delta struct {
 	at int64
-	by [2]float64
+	by [3]float64
 }
 
 // sums adds the changes up in the order of time and calls f with the sums after each instant.
-func sums(list []delta, f func(at int64, sum [2]float64)) {
+func sums(list []delta, f func(at int64, sum [3]float64)) {
 	slices.SortStableFunc(list, func(a, b delta) int { return cmp.Compare(a.at, b.at) })
-	var sum [2]float64
+	var sum [3]float64
 	for i, d := range list {
-		sum[0], sum[1] = sum[0]+d.by[0], sum[1]+d.by[1]
+		for k := range sum {
+			sum[k] += d.by[k]
+		}
 		if i+1 == len(list) || list[i+1].at != d.at {
 			f(d.at, sum)
 		}
 	}
 }
 
-// used is what pods on nodes ask for of what the nodes offer, in percent with two digits; nil when no node's size is known.
+// untoldValue stands for a stretch of a curve of which the report does not tell; all true values are 0 or more.
+const untoldValue = -1
+
+// used is what pods on nodes ask for of what the nodes offer, in percent with two digits; nil when no node's size is known. While
+// a pod or a node is there whose size is unknown, so is the value.
 func (b *builder) used(offers, asks []int64) *curve {
 	var list []delta
+	known := false
 	for row, v := range offers {
-		if v > 0 {
-			list = b.over(list, b.run.Nodes.From[row], b.run.Nodes.To[row], [2]float64{float64(v), 0})
+		from, to := b.run.Nodes.From[row], b.run.Nodes.To[row]
+		switch {
+		case from == to: // only a name
+		case v > 0:
+			known = true
+			list = b.over(list, from, to, [3]float64{float64(v), 0, 0})
+		default:
+			list = b.over(list, from, to, [3]float64{0, 0, 1})
 		}
 	}
-	if len(list) == 0 {
+	if !known {
 		return nil
 	}
 	s := &b.run.Stays
 	for i, pod := range s.Pod {
-		if s.Node[i] >= 0 && asks[pod] > 0 && offers[s.Node[i]] > 0 {
-			list = b.over(list, s.From[i], s.To[i], [2]float64{0, float64(asks[pod])})
+		switch {
+		case s.Node[i] == waiting:
+		case s.Node[i] == untold || asks[pod] < 0:
+			list = b.over(list, s.From[i], s.To[i], [3]float64{0, 0, 1})
+		case asks[pod] > 0:
+			list = b.over(list, s.From[i], s.To[i], [3]float64{0, float64(asks[pod]), 0})
 		}
 	}
 	c := &curve{}
-	sums(list, func(at int64, sum [2]float64) {
+	c.add(0, 0)
+	sums(list, func(at int64, sum [3]float64) {
 		v := 0.0
-		if sum[0] > 0 {
+		switch {
+		case sum[2] > 0:
+			v = untoldValue
+		case sum[0] > 0:
 			v = math.Round(1e4*sum[1]/sum[0]) / 100
 		}
-		if n := len(c.V); n == 0 || c.V[n-1] != v {
+		if n := len(c.V); c.T[n-1] == at || c.V[n-1] != v {
 			c.add(at, v)
 		}
 	})
-	if len(c.T) > 0 && c.T[0] > 0 {
-		c.T, c.V = append([]int64{0}, c.T...), append([]float64{0}, c.V...)
+	if slices.Max(c.V) <= 0 {
+		return nil
 	}
 	return c
 }
 
 // over adds an amount from an offset to another.
-func (b *builder) over(list []delta, from, to int64, by [2]float64) []delta {
+func (b *builder) over(list []delta, from, to int64, by [3]float64) []delta {
 	list = append(list, delta{from, by})
 	if to >= 0 {
-		list = append(list, delta{to, [2]float64{-by[0], -by[1]}})
+		list = append(list, delta{to, [3]float64{-by[0], -by[1], -by[2]}})
 	}
 	return list
 }
@@ -100,12 +121,12 @@ func (b *builder) cost() {
 			name = b.run.Groups[g].Name
 		}
 		if hours := b.r.Cost.NodeHours[name]; hours > 0 && b.run.Nodes.From[row] != b.run.Nodes.To[row] {
-			list = b.over(list, b.run.Nodes.From[row], b.run.Nodes.To[row], [2]float64{b.r.Cost.NodeGroups[name] / hours, 0})
+			list = b.over(list, b.run.Nodes.From[row], b.run.Nodes.To[row], [3]float64{b.r.Cost.NodeGroups[name] / hours, 0, 0})
 		}
 	}
 	c := &curve{}
 	c.add(0, 0)
-	sums(list, func(at int64, sum [2]float64) { c.add(at, math.Round(1e6*sum[0])/1e6+0) })
+	sums(list, func(at int64, sum [3]float64) { c.add(at, math.Round(1e6*sum[0])/1e6+0) })
 	b.run.Curves.Cost = c
 }
 

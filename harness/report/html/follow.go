@@ -1,9 +1,9 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalehist/scalehist"
@@ -73,6 +73,12 @@ func (b *builder) sizes() {
 			n.CPU[row], n.Memory[row] = size[0], size[1]
 		}
 	}
+	// A group that no snapshot shows a node of: what its nodes had for workload pods when they joined.
+	for _, x := range b.r.ScaledUpNodes {
+		if row := b.node(x.Name, b.at(x.ReadyAt)); n.CPU[row] < 0 && len(x.Offers) > 0 {
+			n.CPU[row], n.Memory[row] = milli(x.Offers, "cpu"), mebi(x.Offers)
+		}
+	}
 }
 
 // life is one life of a pod: it wants a node from from to to, lost it at each of lost, and was put on a node at each of
@@ -102,6 +108,13 @@ func (b *builder) follow() {
 			}
 		}
 	}
+	for _, batch := range b.r.Batches {
+		for _, p := range batch.DeployedPods {
+			if row := b.pod(p.Namespace + "/" + p.Name); len(p.Requests) > 0 {
+				b.run.Pods.CPU[row], b.run.Pods.Memory[row] = max(0, milli(p.Requests, "cpu")), max(0, mebi(p.Requests))
+			}
+		}
+	}
 	lives := b.lives()
 	unknown := 0
 	for _, l := range lives {
@@ -111,7 +124,7 @@ func (b *builder) follow() {
 		}
 	}
 	if unknown > 0 {
-		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s came and went, and the report does not say what room they asked for: utilisation leaves them out, and boxes show them hatched.", count(unknown, "pod")))
+		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s came and went, and the report does not say what room they asked for: utilisation is not drawn while they run, and boxes show them as narrow strips.", count(unknown, "pod")))
 	}
 	b.followers()
 }
@@ -195,6 +208,17 @@ func (b *builder) lives() []*life {
 				l.lost = append(l.lost, at)
 			}
 		}
+		for _, p := range batch.Placed {
+			if l := open[p.Pod]; l != nil {
+				l.placed = append(l.placed, placed{at, p.Node})
+			}
+		}
+		for _, name := range batch.Ended {
+			end(name, at)
+		}
+	}
+	for _, l := range out {
+		slices.SortStableFunc(l.placed, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
 	}
 	b.ended(out, open, deleted)
 	return out
@@ -301,7 +325,7 @@ func (b *builder) place(l *life) {
 // placement is when and where a pod that waits from an offset on got a node before until; -1 when it did not.
 func (b *builder) placement(l *life, from, until int64, last bool) (int64, string) {
 	for _, p := range l.placed {
-		if p.at >= from && (until < 0 || p.at <= until) {
+		if p.at >= from && (until < 0 || p.at < until) {
 			return p.at, p.node
 		}
 	}
@@ -357,5 +381,5 @@ func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %s", n, noun+strings.Repeat("s", 1))
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -15,7 +15,7 @@ func buildPair(n int, a, b *scalehist.ReplayReport) pair {
 		return p
 	}
 	at := ms(time.Duration(d.Offset))
-	p.First = &first{Kind: d.Kind, At: at, A: inForce(a, at), B: inForce(b, at), SayA: d.Baseline.Summary, SayB: d.Side.Summary,
+	p.First = &first{Kind: d.Kind, At: at, A: inForce(a, at), B: inForce(b, at),
 		ActedA: d.Baseline.Acted, ActedB: d.Side.Acted}
 	return p
 }

@@ -149,7 +149,7 @@ type stays struct {
 type curves struct {
 	Pending curve `json:"pending"`
 	Nodes   curve `json:"nodes"`
-	// CPU and Memory are what pods ask for of what nodes offer, in percent; absent when nothing is known of it.
+	// CPU and Memory are what pods ask for of what nodes offer, in percent; -1 while that is unknown, absent when it always is.
 	CPU    *curve `json:"cpu,omitempty"`
 	Memory *curve `json:"memory,omitempty"`
 	// Cost is the price of an hour of the nodes that are there.
@@ -235,8 +235,6 @@ type first struct {
 	At     int64  `json:"at"`
 	A      int    `json:"a"`
 	B      int    `json:"b"`
-	SayA   string `json:"sayA"`
-	SayB   string `json:"sayB"`
 	ActedA bool   `json:"actedA"`
 	ActedB bool   `json:"actedB"`
 }

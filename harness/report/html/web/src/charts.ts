@@ -70,7 +70,7 @@ function panelsOf(models: Model[]): Panel[] {
   ];
   const used = [...both("CPU", (m) => m.run.curves.cpu, "--cpu"), ...both("memory", (m) => m.run.curves.memory, "--memory")];
   if (used.length > 0) {
-    out.push({ id: "used", title: "Utilisation", unit: "requested of allocatable, %", height: 120, lines: used, write: (v) => `${v.toFixed(v < 10 ? 1 : 0)} %`, top: 100 });
+    out.push({ id: "used", title: "Utilisation", unit: "requested of allocatable, %", height: 120, lines: used, write: (v) => (v < 0 ? "?" : `${v.toFixed(v < 10 ? 1 : 0)} %`), top: 100 });
   }
   const cost = both("per hour", (m) => m.run.curves.cost, "--cost", "--cost-area");
   if (cost.length > 0) out.push({ id: "cost", title: "Cost", unit: `${a.run.currency ?? b?.run.currency ?? ""} per hour`, height: 110, lines: cost, write: (v) => v.toFixed(v < 10 ? 3 : 2) });
@@ -86,7 +86,7 @@ function table(lines: Line[], length: number): uPlot.AlignedData {
     let k = -1;
     return xs.map((x) => {
       while (k + 1 < l.curve.t.length && l.curve.t[k + 1]! <= x) k++;
-      return k < 0 ? null : l.curve.v[k]!;
+      return k < 0 || l.curve.v[k]! < 0 ? null : l.curve.v[k]!; // below 0: unknown
     });
   });
   return [xs.map((x) => x / 1000), ...columns] as uPlot.AlignedData;

@@ -40,17 +40,18 @@ export class Cluster {
   ) {
     const id = `h-cluster-${m.name}`;
     this.el = h("section", { class: "card cluster", "aria-labelledby": id }, h("div", { class: "bar" }, h("h2", { id }, title), this.sum), this.body, this.legend);
-    const shown = [...m.owners].slice(0, 8);
-    const more = m.owners.size - shown.length;
+    const shown = [...m.workloads].slice(0, 8);
+    const more = m.workloads.size - shown.length;
     fill(this.legend,
-      shown.map(([o, i]) => h("li", null, h("span", { class: "dot", style: { background: `var(${palette(i)})` } }), m.ownerName(o).replace(/^.*\//, ""))),
+      shown.map(([o, i]) => h("li", null, h("span", { class: "dot", style: { background: `var(${palette(i)})` } }), o)),
       more > 0 ? h("li", null, `and ${plural(more, "more workload")}`) : null,
+      m.run.pods.cpu.some((c) => c < 0) ? h("li", null, h("span", { class: "dot", style: { background: "var(--unknown)" } }), "of unknown size") : null,
       m.run.pods.follows.some((f) => f) ? h("li", null, h("span", { class: "dot", style: { background: "var(--daemon)" } }), "DaemonSets") : null);
   }
 
   show(now: Moment): void {
     const { run } = this.m;
-    const coming = run.groups.reduce((n, _, g) => n + Math.max(0, this.m.size(g, now.t) - this.standing(now, g).length), 0);
+    const coming = run.groups.reduce((n, _, g) => n + this.coming(now, g), 0);
     this.sum.textContent = [
       plural(now.nodes.length, "node"), coming > 0 ? `${coming} coming` : "", plural(now.running, "pod") + " running",
       now.waiting.length > 0 ? `${now.waiting.length} without a node` : "none waiting", now.untold > 0 ? `${now.untold} on nodes the report does not name` : "",
@@ -62,9 +63,14 @@ export class Cluster {
     if (outside) outside.el.hidden = !now.byGroup.has(-1);
   }
 
-  /** standing are the nodes of a group that are not on their way out: those that count for its target size. */
-  private standing(now: Moment, g: number): NodeState[] {
-    return (now.byGroup.get(g) ?? []).filter((n) => !n.leaving);
+  /** coming counts the nodes a group was asked for that are not there yet, those that never come included. */
+  private coming(now: Moment, g: number): number {
+    const { nodes } = this.m.run;
+    let asked = 0;
+    for (let row = 0; row < nodes.name.length; row++) {
+      if (nodes.group[row] === g && nodes.asked[row]! >= 0 && nodes.asked[row]! <= now.t && nodes.from[row]! > now.t) asked++;
+    }
+    return Math.max(asked, this.m.size(g, now.t) - (now.byGroup.get(g)?.length ?? 0), 0);
   }
 
   private group(g: number, now: Moment): void {
@@ -83,7 +89,7 @@ export class Cluster {
     const nodes = now.byGroup.get(g) ?? [];
     const info = run.groups[g];
     const target = info ? this.m.size(g, now.t) : nodes.length;
-    const coming = Math.max(0, target - this.standing(now, g).length);
+    const coming = info ? this.coming(now, g) : 0;
     fill(box.head,
       h("h3", null, info ? h("button", { type: "button", class: "link", onclick: () => this.store.set({ selected: { kind: "group", run: this.index, row: g } }) }, info.name) : "outside every group"),
       h("span", { class: "meta" }, [info?.machine, info?.zone].filter(Boolean).join(" · ")),

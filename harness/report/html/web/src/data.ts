@@ -130,8 +130,6 @@ export interface First {
   at: number;
   a: number;
   b: number;
-  sayA: string;
-  sayB: string;
   actedA: boolean;
   actedB: boolean;
 }

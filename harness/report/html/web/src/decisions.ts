@@ -38,7 +38,7 @@ export class Decisions {
   ) {
     this.all = merge(models);
     this.list = new VirtualList({
-      label: "Decisions", id: "decision", row: 52, most: 7, empty: "No decision matches.",
+      label: "Decisions", id: "decision", row: 52, most: models.length > 1 ? 11 : 7, empty: "No decision matches.",
       draw: (i) => this.row(this.shown[i]!), title: (i) => this.shown[i]!.d.summary,
       pick: (i) => {
         const e = this.shown[i]!;

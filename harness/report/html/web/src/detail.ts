@@ -86,13 +86,18 @@ export class Detail {
     for (const b of d.backoff ?? []) lines.push({ group: b.group, verdict: "backed off", cls: "bad", nodes: "", pods: "", score: "", reason: `until ${offset(b.until)}: ${b.reason}` });
     if (lines.length === 0) return null;
     const scored = scores.length > 0;
-    return h("div", { class: "part" }, h("h3", null, "Weighed"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Groups weighed" }, h("table", { class: "weighed" },
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "node group"), h("th", { scope: "col" }, "verdict"), h("th", { scope: "col", class: "n" }, "nodes"), h("th", { scope: "col", class: "n" }, "pods"),
-        scored ? h("th", { scope: "col", class: "n" }, scores.join(" / ")) : null, h("th", { scope: "col" }, "why"))),
-      h("tbody", null, lines.map((l) => h("tr", { class: l.cls },
-        h("th", { scope: "row" }, l.group, granted.has(l.group) ? h("span", { class: "sub" }, `${granted.get(l.group)!.from} → ${granted.get(l.group)!.to}, max ${granted.get(l.group)!.max}`) : null),
-        h("td", null, h("span", { class: `badge ${l.cls}` }, l.cls === "chosen" ? icon("check") : null, l.verdict)),
-        h("td", { class: "n" }, l.nodes), h("td", { class: "n" }, l.pods), scored ? h("td", { class: "n" }, l.score) : null, h("td", { class: "why" }, l.reason)))))));
+    const why = (group: string, reason: string) => {
+      const g = granted.get(group);
+      return [g ? `${g.from} → ${g.to} of at most ${g.max}` : "", reason].filter(Boolean).join(" · ");
+    };
+    return h("div", { class: "part" }, h("h3", null, "Weighed"), h("table", { class: scored ? "weighed scored" : "weighed", role: "table" },
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { scope: "col", role: "columnheader" }, "node group"), h("th", { scope: "col", role: "columnheader" }, "verdict"), h("th", { scope: "col", role: "columnheader", class: "n" }, "nodes"), h("th", { scope: "col", role: "columnheader", class: "n" }, "pods"),
+        scored ? h("th", { scope: "col", role: "columnheader", class: "n" }, scores.join(" / ")) : null, h("th", { scope: "col", role: "columnheader", class: "hidden" }, "why"))),
+      h("tbody", { role: "rowgroup" }, lines.map((l) => h("tr", { class: l.cls, role: "row" },
+        h("th", { scope: "row", role: "rowheader" }, l.group),
+        h("td", { role: "cell" }, h("span", { class: `badge ${l.cls}` }, l.cls === "chosen" ? icon("check") : null, l.verdict)),
+        h("td", { class: "n", role: "cell" }, l.nodes), h("td", { class: "n", role: "cell" }, l.pods), scored ? h("td", { class: "n", role: "cell" }, l.score) : null,
+        h("td", { class: "why", role: "cell" }, why(l.group, l.reason)))))));
   }
 
   private nodes(d: Decision): Node | null {

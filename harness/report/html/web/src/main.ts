@@ -9,12 +9,19 @@ import { Decisions } from "./decisions";
 import { Detail } from "./detail";
 import { fill, h, offset } from "./dom";
 import { parse, resolve, write } from "./link";
-import { pairUp } from "./model";
+import { headline, pairUp, type Model } from "./model";
 import { Queue, Selection } from "./queue";
 import { Scrubber } from "./scrubber";
 import { Store } from "./store";
 import { below, header, keyFigures } from "./tables";
 import * as theme from "./theme";
+
+/** says is what a run did where the runs part. */
+function says(m: Model, i: number, did: boolean): Node {
+  const d = m.run.decisions[i];
+  const text = !d ? "has not decided anything yet" : did ? headline(m, d) : `does nothing new; since ${offset(d.at)}: ${headline(m, d)}`;
+  return h("span", { class: "side" }, h("span", { class: `run-tag run-${m.name}` }, m.name), ` ${text} `);
+}
 
 const app = document.getElementById("app")!;
 
@@ -26,12 +33,12 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
   const pair = both && a === 0 ? view.pairs?.find((p) => p.run === b) : undefined;
   const first = pair?.first ?? null;
 
-  const decisions = new Decisions(models, store, first);
+  const decisions = new Decisions(models, store, first && { a: first.kind === "reason" || first.actedA ? first.a : -1, b: first.kind === "reason" || first.actedB ? first.b : -1 });
   const charts = new Charts(models, store, first ? first.at : null);
   const scrubber = new Scrubber(models, store);
   const name = (title: string, m: { name: string; run: { label: string } }) => (both ? `${title}, ${m.name}: ${m.run.label}` : title);
   const clusters = models.map((m, i) => new Cluster(m, i, store, name("Cluster", m)));
-  const details = models.map((m, i) => new Detail(m, i, store, name("Decision", m), first ? (i === 0 ? first.a : first.b) : -1));
+  const details = models.map((m, i) => new Detail(m, i, store, name("Decision", m), first ? (i === 0 ? (first.actedA ? first.a : -1) : first.actedB ? first.b : -1) : -1));
   const queues = models.map((m, i) => new Queue(m, i, store, name("Unschedulable", m)));
   const selection = new Selection(models, store);
   const problem = h("p", { class: "callout bad", role: "alert", hidden: true });
@@ -52,7 +59,7 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
   const callout = !both ? null : first
     ? h("div", { class: "callout first" },
         h("p", null, h("strong", null, first.kind === "action" ? `The runs part at ${offset(first.at)}. ` : `The runs do the same throughout; they explain it differently first at ${offset(first.at)}. `),
-          h("span", { class: "run-tag run-A" }, "A"), ` ${first.sayA} `, h("span", { class: "run-tag run-B" }, "B"), ` ${first.sayB}`),
+          says(models[0]!, first.a, first.actedA), says(models[1]!, first.b, first.actedB)),
         h("button", { type: "button", onclick: () => store.set({ t: first.at, pick: first.a >= 0 && first.actedA ? first.a : first.b, pickRun: first.a >= 0 && first.actedA ? 0 : 1, playing: false }) }, "Go there"))
     : pair ? h("div", { class: "callout ok" }, h("p", null, "Every decision of the two runs is the same.")) : null;
   const where = pair?.where ? h("div", { class: "callout bad" }, h("p", null, `These replays are not of the same thing: ${pair.where}.`)) : null;

@@ -46,7 +46,9 @@ export interface Moment {
 export class Model {
   readonly times: number[];
   readonly moments: number[];
-  readonly owners: Map<number, number>;
+  /** workload names what a pod is a copy of, workloads ranks these names. */
+  readonly workload: string[];
+  readonly workloads: Map<string, number>;
   private readonly to: Float64Array;
   private readonly nodeTo: Float64Array;
   private readonly leaving = new Map<number, number>();
@@ -66,16 +68,13 @@ export class Model {
     }
     this.moments = [...all].sort((a, b) => a - b);
     // Workloads get colours in the order of how many pods they have; those of a node are grey.
-    const counts = new Map<number, number>();
-    run.pods.owner.forEach((o, i) => {
-      if (!run.pods.follows[i]) counts.set(o, (counts.get(o) ?? 0) + 1);
+    this.workload = run.pods.name.map((n, i) => workload(n, run.texts[run.pods.owner[i]!]));
+    const counts = new Map<string, number>();
+    this.workload.forEach((w, i) => {
+      if (!run.pods.follows[i]) counts.set(w, (counts.get(w) ?? 0) + 1);
     });
-    const sorted = [...counts].sort((a, b) => b[1] - a[1] || this.ownerName(a[0]).localeCompare(this.ownerName(b[0])));
-    this.owners = new Map(sorted.map(([o], i) => [o, i]));
-  }
-
-  ownerName(o: number): string {
-    return o < 0 ? "pods of an unknown owner" : this.run.texts[o]!;
+    const sorted = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+    this.workloads = new Map(sorted.map(([w], i) => [w, i]));
   }
 
   /** decisionAt is the decision in force: the last one by t; of several at that instant the first that acted, else the last. */
@@ -134,7 +133,7 @@ export class Model {
   }
 
   rank(pod: number): number {
-    return this.owners.get(this.run.pods.owner[pod]!) ?? 0;
+    return this.workloads.get(this.workload[pod]!) ?? 0;
   }
 
   /** story is where a pod was, in order. */
@@ -173,6 +172,13 @@ export class Model {
   size(g: number, t: number): number {
     return at(this.run.groups[g]?.sizes, t);
   }
+}
+
+/** workload is what a pod is a copy of: its owner's name where the report has it, else its own; without what tells copies apart. */
+function workload(pod: string, owner: string | undefined): string {
+  const name = owner ? owner.slice(owner.indexOf("/") + 1) : pod.slice(pod.indexOf("/") + 1);
+  const base = name.replace(/(-(\d+|(?=[a-z]*\d)[a-z\d]{5,10}))+$/, "");
+  return base || name;
 }
 
 /** acted says whether a decision asked anything of the provider or began to remove a node. */

@@ -98,7 +98,7 @@ export class Selection {
     }
     const end = atEnd.find(([p]) => p === row);
     return [
-      facts([["workload", m.ownerName(pods.owner[row]!)], ["asks for", pods.cpu[row]! < 0 ? "unknown: the report does not say" : `${cores(pods.cpu[row]!)} CPU, ${gib(pods.memory[row]!)} memory`]]), bar,
+      facts([["workload", texts[pods.owner[row]!] ?? m.workload[row]!], ["asks for", pods.cpu[row]! < 0 ? "unknown: the report does not say" : `${cores(pods.cpu[row]!)} CPU, ${gib(pods.memory[row]!)} memory`]]), bar,
       h("ol", { class: "story" }, story.map((s) => h("li", null, this.jump(s.from, offset(s.from)),
         s.node === WAITING ? ` without a node${s.to < 0 ? " to the end" : ` for ${span(s.to - s.from)}`}` : ` on ${nodes.name[s.node] ?? "a node the report does not name"}${s.to < 0 ? " to the end" : ` until ${offset(s.to)}`}`))),
       ...(end ? [h("p", { class: "note" }, `The scheduler at the end: ${texts[end[1]]}`)] : []),
