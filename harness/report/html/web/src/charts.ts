@@ -115,7 +115,7 @@ export class Charts {
         this.readout,
         h("div", { class: "tools" },
           zoom("Zoom in around the moment", "+", () => this.zoomBy(0.5)), zoom("Zoom out", "−", () => this.zoomBy(2)),
-          zoom("Show the whole time", "all", () => this.zoom(0, this.length)))),
+          zoom("Show all of the time", "all", () => this.zoom(0, this.length)))),
     );
   }
 
@@ -286,7 +286,7 @@ export class Charts {
   private place(): void {
     for (const d of this.drawn) {
       const x = d.plot.valToPos(this.store.now.t / 1000, "x");
-      const inside = x >= -1 && x <= d.plot.over.clientWidth + 1;
+      const inside = x >= -1 && x <= d.plot.bbox.width / devicePixelRatio + 1;
       d.scrub.hidden = !inside;
       if (inside) d.scrub.style.transform = `translateX(${x}px)`;
     }

@@ -6,8 +6,9 @@ import type { Model, Moment, NodeState } from "./model";
 import type { Store } from "./store";
 import { palette } from "./theme";
 
-/** A group with more nodes than this has small boxes, and of very many only the first are drawn. */
+/** A group or a cluster with more nodes than this has small boxes, and of very many only the first are drawn. */
 const small = 40;
+const smallCluster = 120;
 const most = 600;
 
 interface GroupBox {
@@ -95,7 +96,8 @@ export class Cluster {
       h("span", { class: "meta" }, [info?.machine, info?.zone].filter(Boolean).join(" · ")),
       h("span", { class: "meta size" }, info ? `${nodes.length} of target ${target}, bounds ${info.min}–${info.max}` : plural(nodes.length, "node")));
     box.el.classList.toggle("empty-group", nodes.length === 0 && coming === 0);
-    box.grid.classList.toggle("small", nodes.length + coming > small);
+    const tiny = nodes.length + coming > small || now.nodes.length > smallCluster;
+    box.grid.classList.toggle("small", tiny);
     const seen = new Set<number>();
     const shown = nodes.slice(0, most);
     let before: Element | null = null;
@@ -109,7 +111,7 @@ export class Cluster {
       const at: Element | null = before ? before.nextElementSibling : box.grid.firstElementChild;
       if (at !== b.el) box.grid.insertBefore(b.el, at);
       before = b.el;
-      this.fillBox(b, n, nodes.length + coming > small);
+      this.fillBox(b, n, tiny);
     }
     for (const [row, b] of box.boxes) {
       if (!seen.has(row)) {
@@ -140,14 +142,15 @@ export class Cluster {
     b.el.className = `node ${state} ${on || marked >= 0 ? "on" : ""}`;
     const name = nodes.name[n.row]!;
     const said = [name, state, plural(n.pods.length, "pod"), cpu >= 0 ? `CPU ${cpu} % of ${cores(nodes.cpu[n.row]!)} cores` : "", memory >= 0 ? `memory ${memory} % of ${gib(nodes.memory[n.row]!)}` : "", n.unknown > 0 ? `${n.unknown} of unknown size` : ""].filter(Boolean).join(", ");
-    b.el.setAttribute("aria-label", said);
     b.el.title = said;
     if (tiny) {
+      b.el.setAttribute("aria-label", said);
       const bar = h("span", { class: "bar-cpu tall" });
       bar.style.background = this.segments(n, "cpu", marked, "to top");
       fill(b.el, bar);
       return;
     }
+    b.el.removeAttribute("aria-label");
     const cpuBar = h("span", { class: "bar-cpu" });
     cpuBar.style.background = this.segments(n, "cpu", marked, "to right");
     const memoryBar = h("span", { class: "bar-memory" });
@@ -155,7 +158,7 @@ export class Cluster {
     fill(b.el,
       h("span", { class: "node-name" }, short(name)), state ? h("span", { class: "flag" }, state) : null,
       cpuBar, memoryBar,
-      h("span", { class: "node-foot" }, h("span", null, plural(n.pods.length, "pod")), h("span", null, cpu >= 0 ? `${cpu} %` : "")));
+      h("span", { class: "node-foot" }, h("span", null, plural(n.pods.length, "pod")), cpu >= 0 ? h("span", null, h("span", { class: "hidden" }, ", CPU "), `${cpu} %`) : null));
   }
 
   /** segments paints the pods of a node beside each other, each as wide as what it asks for. A pod of unknown size is a hatched sliver. */

@@ -91,7 +91,7 @@ export class Detail {
       return [g ? `${g.from} → ${g.to} of at most ${g.max}` : "", reason].filter(Boolean).join(" · ");
     };
     return h("div", { class: "part" }, h("h3", null, "Weighed"), h("table", { class: scored ? "weighed scored" : "weighed", role: "table" },
-      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { scope: "col", role: "columnheader" }, "node group"), h("th", { scope: "col", role: "columnheader" }, "verdict"), h("th", { scope: "col", role: "columnheader", class: "n" }, "nodes"), h("th", { scope: "col", role: "columnheader", class: "n" }, "pods"),
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { scope: "col", role: "columnheader" }, "group"), h("th", { scope: "col", role: "columnheader" }, "verdict"), h("th", { scope: "col", role: "columnheader", class: "n" }, "nodes"), h("th", { scope: "col", role: "columnheader", class: "n" }, "pods"),
         scored ? h("th", { scope: "col", role: "columnheader", class: "n" }, scores.join(" / ")) : null, h("th", { scope: "col", role: "columnheader", class: "hidden" }, "why"))),
       h("tbody", { role: "rowgroup" }, lines.map((l) => h("tr", { class: l.cls, role: "row" },
         h("th", { scope: "row", role: "rowheader" }, l.group),

@@ -87,7 +87,12 @@ export function clock(start: string, ms: number): string {
   return new Date(Date.parse(start) + ms).toISOString().replace("T", " ").replace(/\.000Z$|Z$/, "") + " UTC";
 }
 
-export const plural = (n: number, noun: string): string => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+const grouped = new Intl.NumberFormat("en");
+
+/** count writes a number with its thousands apart. */
+export const count = (n: number): string => (n < 1000 && n > -1000 ? String(n) : grouped.format(n));
+
+export const plural = (n: number, noun: string): string => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 /** cores and memory as people say them. */
 export const cores = (milli: number): string => (milli < 0 ? "?" : `${+(milli / 1000).toFixed(milli < 1000 ? 2 : 1)}`);

@@ -103,7 +103,7 @@ export function below(view: View, models: Model[], store: Store): Node[] {
       h("tbody", null, r.events.map((e) => h("tr", null, h("td", null, jump(e.at)), h("td", null, e.recorded), h("td", null, e.replayed), h("td", null, h("span", { class: `badge ${e.agreed ? "chosen" : "bad"}` }, e.agreed ? "the same" : "differs")))))))));
   }
   if (r.truth) out.push(fold("Against the real autoscaler's runs", r.truthOk ? "agrees" : "differs", !r.truthOk, h("pre", null, r.truth)));
-  const metrics = (list: number[]) => scroll("Metrics", h("table", null,
+  const metrics = (label: string, list: number[]) => scroll(label, h("table", null,
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "metric"), models.map((m) => h("th", { scope: "col", class: "n" }, both ? m.name : "value")), both ? h("th", { scope: "col" }, "B is") : null, h("th", { scope: "col" }, "meaning"))),
     h("tbody", null, list.map((i) => {
       const values = models.map((m) => m.run.metrics[i]!);
@@ -113,8 +113,8 @@ export function below(view: View, models: Model[], store: Store): Node[] {
     }))));
   const every = r.metrics.map((_, i) => i);
   const changed = every.filter((i) => both && models[0]!.run.metrics[i]!.value !== models[1]!.run.metrics[i]!.value);
-  if (both) out.push(fold("Metrics that differ", `${changed.length} of ${every.length}`, true, changed.length > 0 ? metrics(changed) : h("p", { class: "note" }, "None: both runs measure the same.")));
-  out.push(fold("All metrics", String(r.metrics.filter((m) => m.value !== undefined).length), false, metrics(every)));
+  if (both) out.push(fold("Metrics that differ", `${changed.length} of ${every.length}`, true, changed.length > 0 ? metrics("Metrics that differ", changed) : h("p", { class: "note" }, "None: both runs measure the same.")));
+  out.push(fold("All metrics", String(r.metrics.filter((m) => m.value !== undefined).length), false, metrics("All metrics", every)));
   const said = models.flatMap((m) => [...(m.run.faults ?? []).map((f) => `fault: ${f}`), ...(m.run.warnings ?? []), ...(m.run.notes ?? [])].map((w) => (both ? `${m.name}: ${w}` : w)));
   if (said.length > 0) out.push(fold("To know when reading this", String(said.length), true, h("ul", { class: "plain" }, [...new Set(said)].map((w) => h("li", null, w)))));
   out.push(fold("Settings and inputs", "", false, ...models.map((m) => h("div", null, both ? h("h3", null, `${m.name} · ${m.run.label} · ${m.run.autoscaler}`) : null, h("ul", { class: "plain mono" }, [...m.run.settings, ...m.run.inputs].map((s) => h("li", null, s)))))));

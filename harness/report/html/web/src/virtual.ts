@@ -23,18 +23,27 @@ export class VirtualList {
   private from = -1;
   private to = -1;
   private active = -1;
+  // What the browser would have to lay the page out for to tell.
+  private top = 0;
+  private height = 0;
 
   constructor(private readonly o: ListOptions) {
     this.inner = h("div", { class: "rows", role: "presentation" });
     this.none = h("p", { class: "empty" }, o.empty);
     this.el = h("div", { class: "list", role: "listbox", tabindex: 0, "aria-label": o.label, id: o.id }, this.inner);
-    this.el.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.el.addEventListener("scroll", () => {
+      this.top = this.el.scrollTop;
+      this.draw();
+    }, { passive: true });
     this.el.addEventListener("keydown", (e) => this.key(e));
     this.el.addEventListener("click", (e) => {
       const row = (e.target as Element).closest<HTMLElement>("[data-i]");
       if (row) this.choose(Number(row.dataset.i));
     });
-    new ResizeObserver(() => this.draw(true)).observe(this.el);
+    new ResizeObserver(([e]) => {
+      this.height = e!.contentRect.height;
+      this.draw();
+    }).observe(this.el);
   }
 
   /** show says how many rows there are, and which is active (-1: none). */
@@ -50,6 +59,7 @@ export class VirtualList {
       this.el.setAttribute("role", "listbox");
       fill(this.el, this.inner);
     }
+    this.top = Math.min(this.top, Math.max(0, (count - 1) * this.o.row));
     const moved = active !== this.active;
     this.active = active;
     if (moved && follow && active >= 0) this.reveal(active);
@@ -58,14 +68,19 @@ export class VirtualList {
 
   private reveal(i: number): void {
     const top = i * this.o.row;
-    const { scrollTop, clientHeight } = this.el;
-    if (top < scrollTop) this.el.scrollTop = Math.max(0, top - this.o.row);
-    else if (top + this.o.row > scrollTop + clientHeight) this.el.scrollTop = top + 2 * this.o.row - clientHeight;
+    const height = this.height || this.o.most * this.o.row;
+    if (top < this.top) this.scroll(Math.max(0, top - this.o.row));
+    else if (top + this.o.row > this.top + height) this.scroll(Math.max(0, Math.min(this.count * this.o.row - height, top + 2 * this.o.row - height)));
+  }
+
+  private scroll(top: number): void {
+    this.top = top;
+    this.el.scrollTop = top;
   }
 
   private draw(force = false): void {
-    const from = Math.max(0, Math.floor(this.el.scrollTop / this.o.row) - 4);
-    const to = Math.min(this.count, Math.ceil((this.el.scrollTop + (this.el.clientHeight || 400)) / this.o.row) + 4);
+    const from = Math.max(0, Math.floor(this.top / this.o.row) - 4);
+    const to = Math.min(this.count, Math.ceil((this.top + (this.height || this.o.most * this.o.row)) / this.o.row) + 4);
     if (!force && from === this.from && to === this.to) return;
     this.from = from;
     this.to = to;
@@ -94,7 +109,7 @@ export class VirtualList {
   }
 
   private key(e: KeyboardEvent): void {
-    const page = Math.max(1, Math.floor(this.el.clientHeight / this.o.row) - 1);
+    const page = Math.max(1, Math.floor(this.height / this.o.row) - 1);
     const to: Record<string, number> = {
       ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: this.active + page, PageUp: this.active - page,
       Home: 0, End: this.count - 1, Enter: this.active, " ": this.active,
