@@ -19,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/html"
 )
 
 // Source is what a spec replays.
@@ -72,7 +73,7 @@ func ReplayFor(ctx SpecContext, length time.Duration, from Source, opts ...harne
 	spec := CurrentSpecReport()
 	r.Run.Rerun = fmt.Sprintf("go test ./scenarios -run TestScenarios -ginkgo.focus='%s'", focus(spec.FullText()))
 	r.Run.Artifacts = strings.TrimPrefix(artifacts(from.name), "../")
-	Expect(report.Save(artifacts(from.name), r)).To(Succeed())
+	Expect(html.Save(artifacts(from.name), r)).To(Succeed())
 	AddReportEntry(sizesEntry, sizesLine(r), ReportEntryVisibilityNever)
 	AddReportEntry("report", report.Text(r), ReportEntryVisibilityFailureOrVerbose)
 	return r

@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,20 +46,23 @@ func (m *unschedulableMatcher) Match(actual any) (bool, error) {
 
 func (m *unschedulableMatcher) FailureMessage(any) string {
 	lines := []string{fmt.Sprintf("scenario %q: pods without a node at the end differ", m.report.Scenario)}
+	moment := ""
 	for _, p := range m.report.UnschedulableAtEnd {
 		if name := p.Namespace + "/" + p.Name; !slices.Contains(m.want, name) {
 			lines = append(lines, fmt.Sprintf("  ✗  %s should have a node: %s", name, p.Message))
+			moment = cmp.Or(moment, "pod="+name)
 		}
 	}
 	for _, name := range m.want {
 		if !slices.Contains(m.got, name) {
 			lines = append(lines, fmt.Sprintf("  ✗  %s should have none, %s", name, whereIs(m.report, name)))
+			moment = cmp.Or(moment, "pod="+name)
 		}
 	}
 	if d := lastLook(m.report); d != nil {
 		lines = append(lines, "  last decision with unschedulable pods: "+strings.ReplaceAll(report.Explain(m.report, *d), "\n", "\n  "))
 	}
-	return joinNonEmpty(append(lines, report.Where(m.report)))
+	return joinNonEmpty(append(lines, report.WhereAt(m.report, moment)))
 }
 
 func (m *unschedulableMatcher) NegatedFailureMessage(any) string {

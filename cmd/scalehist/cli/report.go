@@ -39,7 +39,7 @@ behind the # of the page's address opens a moment: #t=+20s, #loop=2, #pod=defaul
 
   # The page on standard output
   scalehist report gen/prod -o - | ssh web 'cat > /srv/report.html'`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeReports,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runReport(cmd, s, f, args) },
 	}
@@ -53,10 +53,13 @@ behind the # of the page's address opens a moment: #t=+20s, #loop=2, #pod=defaul
 }
 
 func runReport(cmd *cobra.Command, s IO, f *reportFlags, args []string) error {
+	if len(args) == 0 {
+		return UsageErrorf(cmd, "%s: give a report, or several: report.json, or the directory of 'scalehist replay --report-dir'", cmd.CommandPath())
+	}
 	labels := labelsOf(args)
 	if f.labels != nil {
 		if len(f.labels) != len(args) {
-			return UsageErrorf(cmd, "--label: %d labels for %d reports", len(f.labels), len(args))
+			return UsageErrorf(cmd, "--label: %d labels for %d report(s)", len(f.labels), len(args))
 		}
 		labels = f.labels
 	}

@@ -27,7 +27,7 @@ var (
 )
 
 // FileName is what Save calls the page.
-const FileName = "report.html"
+const FileName = report.PageName
 
 // Run is a report under the label the page calls it by.
 type Run struct {

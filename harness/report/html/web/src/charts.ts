@@ -112,11 +112,18 @@ export class Charts {
     this.el = h("section", { class: "card charts", "aria-labelledby": "h-charts" },
       h("div", { class: "bar" },
         h("h2", { id: "h-charts" }, "Over time"),
-        this.readout,
+        this.readout, this.how(),
         h("div", { class: "tools" },
           zoom("Zoom in around the moment", "+", () => this.zoomBy(0.5)), zoom("Zoom out", "−", () => this.zoomBy(2)),
           zoom("Show all of the time", "all", () => this.zoom(0, this.length)))),
     );
+  }
+
+  /** how says what solid and dashed lines are. */
+  private how(): Node | null {
+    const both = this.models.length > 1;
+    if (!both && !this.models[0]!.run.groups.some((g) => g.recorded)) return null;
+    return h("span", { class: "how" }, h("span", { class: "swatch" }), both ? "A" : "replayed", h("span", { class: "swatch dash" }), both ? "B" : "recorded");
   }
 
   /** mount draws; the element must be in the page, because the width counts. */
@@ -125,7 +132,10 @@ export class Charts {
     const sync = uPlot.sync("time");
     panels.forEach((p, i) => this.draw(p, i === panels.length - 1, sync));
     this.el.append(this.numbers(panels));
-    const resize = () => this.drawn.forEach((d) => d.plot.setSize({ width: this.width(), height: d.plot.height }));
+    const resize = () => {
+      this.drawn.forEach((d) => d.plot.setSize({ width: this.width(), height: d.plot.height }));
+      this.place();
+    };
     new ResizeObserver(resize).observe(this.el);
     addEventListener("beforeprint", resize);
     onTheme(() => this.drawn.forEach((d) => d.plot.redraw(false)));

@@ -11,6 +11,8 @@ interface Entry {
   i: number;
   d: Decision;
   differs: boolean;
+  /** twin is the same decision of the other run, -1 when it did not take it. */
+  twin: number;
 }
 
 const filters: [string, string, (k: Kind) => boolean][] = [
@@ -69,7 +71,7 @@ export class Decisions {
 
   /** show marks the decision in force. */
   show(run: number, i: number): void {
-    this.list.show(this.shown.length, this.shown.findIndex((e) => e.run === run && e.i === i));
+    this.list.show(this.shown.length, this.shown.findIndex((e) => (e.run === run && e.i === i) || (e.twin >= 0 && run === 1 && e.twin === i)));
   }
 
   private filter(): void {
@@ -86,13 +88,14 @@ export class Decisions {
   private row(e: Entry): Node[] {
     const m = this.models[e.run]!;
     const { d } = e;
-    const first = this.first && (e.run === 0 ? this.first.a : this.first.b) === e.i;
+    const first = this.first && ((e.run === 0 ? this.first.a : this.first.b) === e.i || (e.twin >= 0 && e.twin === this.first.b));
+    const tags = this.models.length === 1 ? [] : e.twin >= 0 ? this.models : [m];
     const asked = d.short?.length ? `for ${plural(d.short.length, "pod")}` : d.options?.length ? "" : d.unneeded?.length ? `${plural(d.unneeded.length, "node")} unneeded` : "";
     return [
       icon(d.kind, d.kind),
       h("span", { class: "when" }, offset(d.at), h("span", { class: "sub" }, d.outcome === undefined ? "between" : `loop ${d.loop}`)),
       h("span", { class: "what" }, h("span", { class: "headline" }, headline(m, d)), h("span", { class: "sub" }, [words[d.kind].split(" ")[0] === "nothing" ? "" : short(d), asked].filter(Boolean).join(" · "))),
-      h("span", { class: "tags" }, this.models.length > 1 ? h("span", { class: `run-tag run-${m.name}` }, m.name) : null, first ? h("span", { class: "badge bad" }, "1st") : e.differs ? h("span", { class: "badge differs", title: "the other run did not do this then" }, "≠") : null),
+      h("span", { class: "tags" }, tags.map((t) => h("span", { class: `run-tag run-${t.name}` }, t.name)), first ? h("span", { class: "badge bad" }, "1st") : e.differs ? h("span", { class: "badge differs", title: "the other run did not do this then" }, "≠") : null),
     ];
   }
 }
@@ -107,12 +110,21 @@ function short(d: Decision): string {
   return d.notes?.[0] ?? "";
 }
 
-/** merge puts the decisions of two runs into one list by time, and marks what only one of them did. */
+/** merge puts the decisions of two runs into one list by time: what both did alike is one entry, what only one of them did is marked. */
 function merge(models: Model[]): Entry[] {
-  const key = (d: Decision) => `${d.at} ${d.summary}`;
-  const keys = models.map((m) => new Set(m.run.decisions.map(key)));
-  const out = models.flatMap((m, run) => m.run.decisions.map((d, i) => ({ run, i, d, differs: models.length > 1 && d.kind !== "none" && !keys[1 - run]!.has(key(d)) })));
-  return out.sort((a, b) => a.d.at - b.d.at || a.run - b.run || a.i - b.i);
+  const [a, b] = models as [Model, Model | undefined];
+  const key = (m: Model, d: Decision) => `${d.at} ${d.summary} ${headline(m, d)}`;
+  const left = new Map<string, number[]>();
+  b?.run.decisions.forEach((d, i) => {
+    const k = key(b, d);
+    left.set(k, [...(left.get(k) ?? []), i]);
+  });
+  const out: Entry[] = a.run.decisions.map((d, i) => {
+    const twin = left.get(key(a, d))?.shift() ?? -1;
+    return { run: 0, i, d, twin, differs: !!b && twin < 0 && d.kind !== "none" };
+  });
+  for (const rest of left.values()) for (const i of rest) out.push({ run: 1, i, d: b!.run.decisions[i]!, twin: -1, differs: b!.run.decisions[i]!.kind !== "none" });
+  return out.sort((x, y) => x.d.at - y.d.at || x.run - y.run || x.i - y.i);
 }
 
 /** matcher tests decisions against a query: names and texts are searched once, decisions then by number. */

@@ -37,9 +37,9 @@ const text = (name: string) => (r: Run) => find(r, name)?.text ?? null;
 const figures: Figure[] = [
   { label: "Nodes up", value: (r) => `${r.groups.some((g) => g.up) ? "+" : ""}${r.groups.reduce((n, g) => n + g.up, 0)}`, note: (r) => `${r.groups.filter((g) => g.up > 0).length} of ${r.groups.length} groups` },
   { label: "Nodes down", value: (r) => `${r.groups.some((g) => g.down) ? "−" : ""}${r.groups.reduce((n, g) => n + g.down, 0)}`, note: (r) => `${text("nodes.peak")(r) ?? "?"} at most` },
-  { label: "Wait, median", value: text("pending.p50"), better: "pending.p50" },
+  { label: "Wait, median", value: text("pending.p50"), note: () => "of all pods", better: "pending.p50" },
   { label: "Wait, 95th", value: text("pending.p95"), note: (r) => `${text("pending.pods")(r) ?? "?"} pods waited`, better: "pending.p95" },
-  { label: "Longest wait", value: text("pending.max"), better: "pending.max" },
+  { label: "Longest wait", value: text("pending.max"), note: (r) => `${text("pending.pod-seconds")(r) ?? "?"} all waits`, better: "pending.max" },
   { label: "Unschedulable", value: text("unschedulable"), note: () => "at the end", better: "unschedulable" },
   { label: "CPU utilisation", value: (r) => (find(r, "utilization.cpu")?.value === undefined ? null : `${find(r, "utilization.cpu")!.value!.toFixed(1)} %`), note: () => "requested, mean", better: "utilization.cpu" },
   { label: "Cost", value: (r) => (r.currency ? (find(r, "cost")?.value?.toFixed(2) ?? null) : null), note: (r) => `${r.currency}, ${(find(r, "node-hours")?.value ?? 0).toFixed(1)} node-h`, better: "cost" },
@@ -56,7 +56,7 @@ export function keyFigures(models: Model[]): Node {
   const r = models[0]!.run;
   if (models.length === 1 && r.verdict) {
     const off = r.verdict.groups?.length ?? 0;
-    cards.push(h("div", { class: "figure" }, h("dt", null, "Agreement"), h("dd", null, h("span", { class: `big ${off ? "bad" : ""}` }, `${r.groups.length - off}/${r.groups.length}`), h("span", { class: "sub" }, "groups as recorded"))));
+    cards.push(h("div", { class: "figure" }, h("dt", null, "Groups"), h("dd", null, h("span", { class: `big ${off ? "bad" : ""}` }, `${r.groups.length - off}/${r.groups.length}`), h("span", { class: "sub" }, "as recorded"))));
   }
   return h("dl", { class: "figures" }, cards);
 }

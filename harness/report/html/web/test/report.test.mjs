@@ -70,7 +70,7 @@ check("the keyboard goes through time", "burst.html", async (page) => {
   }
   await page.keyboard.press("Home");
   await page.keyboard.press("ArrowRight");
-  assert.match(await page.locator("#moment").getAttribute("aria-valuetext"), /^\+20s\. large 0 → 3$/);
+  await page.waitForFunction(() => document.getElementById("moment").getAttribute("aria-valuetext") === "+20s. large 0 → 3");
   await becomes(page, "#live", "+20s. large 0 → 3");
 });
 
@@ -114,7 +114,7 @@ check("nodes, pods and groups tell about themselves", "burst.html", async (page)
   await page.locator(".selection .story .link").first().click();
   await becomes(page, ".time", "+20s");
   await page.locator(".selection .small").click();
-  assert.equal(await page.locator(".selection").isVisible(), false);
+  await page.locator(".selection").waitFor({ state: "hidden" });
 }, { hash: "#t=+1m30s" });
 
 check("charts share moment, zoom and cursor, and are a table too", "burst.html", async (page) => {
