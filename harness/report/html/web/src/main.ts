@@ -76,7 +76,7 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
         ? [h("div", { class: "columns" }, charts.el, h("div", { class: "stack" }, decisions.el, selection.el)),
             h("div", { class: "columns even" }, models.map((_, i) => h("div", { class: "stack" }, details[i]!.el, queues[i]!.el, clusters[i]!.el)))]
         : h("div", { class: "columns" }, h("div", { class: "stack" }, charts.el, clusters[0]!.el), h("div", { class: "stack" }, decisions.el, selection.el, details[0]!.el, queues[0]!.el)),
-      h("div", { class: "below" }, below(view, models, store))),
+      h("div", { class: "below" }, below(models, store))),
     h("footer", { class: "foot" }, h("p", null, "Keys: ", h("kbd", null, "←"), " ", h("kbd", null, "→"), " on the slider go from change to change, ", h("kbd", null, "space"), " plays, ", h("kbd", null, "/"), " searches. This file holds everything it shows and asks the network for nothing.")));
 
   charts.mount();

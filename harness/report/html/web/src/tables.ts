@@ -67,7 +67,7 @@ function compare(a: Metric | undefined, b: Metric | undefined): string {
 }
 
 /** below are the tables under the charts, folded but the first. */
-export function below(view: View, models: Model[], store: Store): Node[] {
+export function below(models: Model[], store: Store): Node[] {
   const jump = (t: number) => h("button", { type: "button", class: "link", onclick: () => store.set({ t, playing: false }) }, offset(t));
   const fold = (title: string, count: string, open: boolean, ...body: (Node | null)[]) => h("details", { class: "card fold", open }, h("summary", null, h("h2", null, title), count ? h("span", { class: "sum" }, count) : null), body);
   const out: Node[] = [];
@@ -118,7 +118,6 @@ export function below(view: View, models: Model[], store: Store): Node[] {
   const said = models.flatMap((m) => [...(m.run.faults ?? []).map((f) => `fault: ${f}`), ...(m.run.warnings ?? []), ...(m.run.notes ?? [])].map((w) => (both ? `${m.name}: ${w}` : w)));
   if (said.length > 0) out.push(fold("To know when reading this", String(said.length), true, h("ul", { class: "plain" }, [...new Set(said)].map((w) => h("li", null, w)))));
   out.push(fold("Settings and inputs", "", false, ...models.map((m) => h("div", null, both ? h("h3", null, `${m.name} · ${m.run.label} · ${m.run.autoscaler}`) : null, h("ul", { class: "plain mono" }, [...m.run.settings, ...m.run.inputs].map((s) => h("li", null, s)))))));
-  void view;
   return out;
 }
 
