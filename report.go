@@ -176,7 +176,7 @@ type PendingStats struct {
 	P95 float64 `json:"p95Seconds"`
 	// P99 is nil in reports of before it was told.
 	P99 *float64 `json:"p99Seconds,omitempty"`
-	Max float64 `json:"maxSeconds"`
+	Max float64  `json:"maxSeconds"`
 }
 
 // UnschedulablePod is a pod without a node at the end, with the scheduler's message.
