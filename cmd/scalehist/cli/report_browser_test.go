@@ -80,6 +80,7 @@ func reportPages(t *testing.T) string {
 	burst, day := replayed("burst", "two-machine-sizes"), replayed("day", "full-day")
 	later := replayed("later", "full-day", "--autoscaler-flag=--scale-down-unneeded-time=40m")
 	page("burst.html", burst)
+	page("events.html", replayed("events", "full-day", "--playback", "per-event"))
 	page("idle.html", replayed("idle", "idle-after-burst"))
 	page("day.html", day)
 	page("compare.html", day, later, "--label", "as recorded", "--label", "unneeded-time=40m")

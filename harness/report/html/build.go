@@ -44,8 +44,11 @@ func buildRun(label string, r *scalehist.ReplayReport) run {
 	b.metrics()
 	b.buildGroups()
 	b.buildNodes()
-	b.follow()
-	b.draw()
+	b.buildPods()
+	if r.Playback != scalehist.PlaybackPerEvent { // there no time passes, and each event has a cluster of its own
+		b.follow()
+		b.draw()
+	}
 	b.decisions()
 	for _, p := range r.UnschedulableAtEnd {
 		b.run.AtEnd = append(b.run.AtEnd, reason{b.pod(p.Namespace + "/" + p.Name), b.text(p.Message)})

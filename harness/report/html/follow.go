@@ -97,8 +97,8 @@ type placed struct {
 	node string
 }
 
-// follow writes down where each pod was when, as far as the report tells.
-func (b *builder) follow() {
+// buildPods lists the pods with what is known of them.
+func (b *builder) buildPods() {
 	b.run.Stays = stays{Pod: []int{}, Node: []int{}, From: []int64{}, To: []int64{}}
 	b.run.Pods = pods{Name: []string{}, Owner: []int{}, CPU: []int64{}, Memory: []int64{}, Follows: []int{}}
 	for _, s := range []scalehist.ClusterSnapshot{b.r.Start, b.r.End} {
@@ -115,9 +115,12 @@ func (b *builder) follow() {
 			}
 		}
 	}
-	lives := b.lives()
+}
+
+// follow writes down where each pod was when, as far as the report tells.
+func (b *builder) follow() {
 	unknown := 0
-	for _, l := range lives {
+	for _, l := range b.lives() {
 		b.place(l)
 		if b.run.Pods.CPU[l.pod] < 0 {
 			unknown++

@@ -85,6 +85,7 @@ export class Detail {
     for (const [g, r] of d.skipped ?? []) lines.push({ group: texts[g]!, verdict: "skipped", cls: "left", nodes: "", pods: "", score: "", reason: texts[r]! });
     for (const b of d.backoff ?? []) lines.push({ group: b.group, verdict: "backed off", cls: "bad", nodes: "", pods: "", score: "", reason: `until ${offset(b.until)}: ${b.reason}` });
     if (lines.length === 0) return null;
+    lines.sort((a, b) => Number(b.cls === "chosen") - Number(a.cls === "chosen"));
     const scored = scores.length > 0;
     const why = (group: string, reason: string) => {
       const g = granted.get(group);

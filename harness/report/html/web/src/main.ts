@@ -13,7 +13,7 @@ import { headline, pairUp, type Model } from "./model";
 import { Queue, Selection } from "./queue";
 import { Scrubber } from "./scrubber";
 import { Store } from "./store";
-import { below, header, keyFigures } from "./tables";
+import { below, events, header, keyFigures } from "./tables";
 import * as theme from "./theme";
 
 /** says is what a run did where the runs part. */
@@ -41,6 +41,8 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
   const details = models.map((m, i) => new Detail(m, i, store, name("Decision", m), first ? (i === 0 ? (first.actedA ? first.a : -1) : first.actedB ? first.b : -1) : -1));
   const queues = models.map((m, i) => new Queue(m, i, store, name("Unschedulable", m)));
   const selection = new Selection(models, store);
+  // In a per-event playback each event has a cluster of its own, and no time passes.
+  const timeless = models.some((m) => m.run.playback === "per-event");
   const problem = h("p", { class: "callout bad", role: "alert", hidden: true });
 
   const themeButton = h("button", { type: "button", class: "small theme", onclick: () => label(theme.toggle()) });
@@ -72,14 +74,16 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
     h("header", { class: "top" }, h("span", { class: "brand" }, "scalehist"), chooser, h("span", { class: "grow" }), themeButton),
     h("main", { id: "main", tabindex: -1, class: both ? "both" : "" },
       header(view, models), problem, where, callout, keyFigures(models), scrubber.el,
-      both
+      timeless
+        ? [h("div", { class: "columns" }, h("div", { class: "stack" }, models.map((m) => events(m, store)), details.map((d) => d.el)), h("div", { class: "stack" }, decisions.el, selection.el))]
+        : both
         ? [h("div", { class: "columns" }, charts.el, h("div", { class: "stack" }, decisions.el, selection.el)),
             h("div", { class: "columns even" }, models.map((_, i) => h("div", { class: "stack" }, details[i]!.el, queues[i]!.el, clusters[i]!.el)))]
         : h("div", { class: "columns" }, h("div", { class: "stack" }, charts.el, clusters[0]!.el), h("div", { class: "stack" }, decisions.el, selection.el, details[0]!.el, queues[0]!.el)),
       h("div", { class: "below" }, below(models, store))),
     h("footer", { class: "foot" }, h("p", null, "Keys: ", h("kbd", null, "←"), " ", h("kbd", null, "→"), " on the slider go from change to change, ", h("kbd", null, "space"), " plays, ", h("kbd", null, "/"), " searches. This file holds everything it shows and asks the network for nothing.")));
 
-  charts.mount();
+  if (!timeless) charts.mount();
   scrubber.mount();
 
   const extra = view.runs.length > 2 ? `&a=${a}&b=${b}` : "";

@@ -7,7 +7,7 @@ export const UNTOLD = -2;
 
 /** at is a curve's value at a moment. */
 export function at(c: Curve | undefined, t: number): number {
-  if (!c || c.t.length === 0) return 0;
+  if (!c?.t?.length) return 0;
   const i = last(c.t, t);
   return i < 0 ? 0 : c.v[i]!;
 }

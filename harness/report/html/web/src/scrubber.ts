@@ -20,7 +20,8 @@ export class Scrubber {
   private readonly speed: HTMLSelectElement;
   private readonly ticks = h("canvas", { class: "ticks", "aria-hidden": "true" });
   private readonly moments: number[];
-  private readonly stops: number[];
+  /** stops are the decisions that did something, of all runs in the order of time. */
+  private readonly stops: { t: number; run: number; i: number }[];
   private timer = 0;
   private telling = 0;
 
@@ -29,17 +30,17 @@ export class Scrubber {
     private readonly store: Store,
   ) {
     this.moments = models.length === 1 ? models[0]!.moments : [...new Set(models.flatMap((m) => m.moments))].sort((a, b) => a - b);
-    this.stops = [...new Set(models.flatMap((m) => m.run.decisions.filter(acted).map((d) => d.at)))].sort((a, b) => a - b);
+    this.stops = models.flatMap((m, run) => m.run.decisions.flatMap((d, i) => (acted(d) ? [{ t: d.at, run, i }] : []))).sort((a, b) => a.t - b.t || a.run - b.run || a.i - b.i);
     this.slider = h("input", { type: "range", id: "moment", min: 0, max: store.length, step: 1, value: 0, "aria-label": "Moment of the replay" });
     this.slider.addEventListener("input", () => store.set({ t: Number(this.slider.value), playing: false }));
     this.slider.addEventListener("keydown", (e) => this.key(e));
     this.playButton = h("button", { type: "button", class: "round", "aria-label": "Play", title: "Play (space)", onclick: () => store.set({ playing: !store.now.playing, t: store.now.t >= store.length ? 0 : store.now.t }) }, icon("play"));
     this.speed = h("select", { "aria-label": "How long playing the whole replay takes", title: "How long playing the whole replay takes" },
       [["60", "in 1 min"], ["30", "in 30 s"], ["15", "in 15 s"]].map(([v, text]) => h("option", { value: v, selected: v === "30" }, text)));
-    const jump = (name: string, label: string, to: () => number) => h("button", { type: "button", class: "round quiet", "aria-label": label, title: label, onclick: () => store.set({ t: to(), playing: false }) }, icon(name));
+    const jump = (name: string, label: string, by: 1 | -1) => h("button", { type: "button", class: "round quiet", "aria-label": label, title: label, onclick: () => this.jump(by) }, icon(name));
     this.el = h("section", { class: "scrubber", "aria-label": "Moment" },
       h("div", { class: "controls" },
-        jump("prev", "To the action before", () => this.neighbour(this.stops, -1)), this.playButton, jump("next", "To the next action", () => this.neighbour(this.stops, 1)), this.speed),
+        jump("prev", "To the action before", -1), this.playButton, jump("next", "To the next action", 1), this.speed),
       h("div", { class: "track" }, this.ticks, this.slider),
       h("p", { class: "now" }, this.time, this.date, this.says), this.live);
     store.on((now, before) => this.update(now.playing !== before.playing));
@@ -51,6 +52,16 @@ export class Scrubber {
     new ResizeObserver(() => this.paint()).observe(this.el);
     this.paint();
     this.update(true);
+  }
+
+  /** jump goes to the next action, or the one before; several at one instant are taken one by one. */
+  private jump(by: 1 | -1): void {
+    const { t, pick, pickRun } = this.store.now;
+    const shown = pick >= 0 ? pick : this.models[0]!.decisionAt(t);
+    const here = this.stops.findIndex((s) => s.t === t && s.run === (pick >= 0 ? pickRun : 0) && s.i === shown);
+    const next = here >= 0 ? here + by : by > 0 ? this.stops.findIndex((s) => s.t > t) : this.stops.findLastIndex((s) => s.t < t);
+    const to = this.stops[next];
+    this.store.set(to ? { t: to.t, pick: to.i, pickRun: to.run, playing: false } : { t: by > 0 ? this.store.length : 0, playing: false });
   }
 
   /** neighbour is the next (or the last) entry of a sorted list from the moment on. */

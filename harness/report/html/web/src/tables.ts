@@ -36,7 +36,7 @@ const text = (name: string) => (r: Run) => find(r, name)?.text ?? null;
 
 const figures: Figure[] = [
   { label: "Nodes up", value: (r) => `${r.groups.some((g) => g.up) ? "+" : ""}${r.groups.reduce((n, g) => n + g.up, 0)}`, note: (r) => `${r.groups.filter((g) => g.up > 0).length} of ${r.groups.length} groups` },
-  { label: "Nodes down", value: (r) => `${r.groups.some((g) => g.down) ? "−" : ""}${r.groups.reduce((n, g) => n + g.down, 0)}`, note: (r) => `${text("nodes.peak")(r) ?? "?"} at most` },
+  { label: "Nodes down", value: (r) => `${r.groups.some((g) => g.down) ? "−" : ""}${r.groups.reduce((n, g) => n + g.down, 0)}`, note: (r) => (text("nodes.peak")(r) ? `${text("nodes.peak")(r)} at most` : "") },
   { label: "Wait, median", value: text("pending.p50"), note: () => "of all pods", better: "pending.p50" },
   { label: "Wait, 95th", value: text("pending.p95"), note: (r) => `${text("pending.pods")(r) ?? "?"} pods waited`, better: "pending.p95" },
   { label: "Longest wait", value: text("pending.max"), note: (r) => `${text("pending.pod-seconds")(r) ?? "?"} all waits`, better: "pending.max" },
@@ -98,10 +98,6 @@ export function below(models: Model[], store: Store): Node[] {
       differences.length === 0 ? null : scroll("Where replay and recording part", h("table", null, h("thead", null, h("tr", null, ["moment", "kind", "what", "why"].map((c) => h("th", { scope: "col" }, c)))),
         h("tbody", null, differences.slice(0, 500).map((d) => h("tr", null, h("td", null, jump(d.at)), h("td", null, d.kind), h("td", null, d.what), h("td", { class: "why" }, d.reason))))))));
   }
-  if (r.events?.length) {
-    out.push(fold("Recorded scale-ups, decided anew", String(r.events.length), true, scroll("Recorded scale-ups", h("table", null, h("thead", null, h("tr", null, ["moment", "recorded", "replayed", ""].map((c) => h("th", { scope: "col" }, c)))),
-      h("tbody", null, r.events.map((e) => h("tr", null, h("td", null, jump(e.at)), h("td", null, e.recorded), h("td", null, e.replayed), h("td", null, h("span", { class: `badge ${e.agreed ? "chosen" : "bad"}` }, e.agreed ? "the same" : "differs")))))))));
-  }
   if (r.truth) out.push(fold("Against the real autoscaler's runs", r.truthOk ? "agrees" : "differs", !r.truthOk, h("pre", null, r.truth)));
   const metrics = (label: string, list: number[]) => scroll(label, h("table", null,
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "metric"), models.map((m) => h("th", { scope: "col", class: "n" }, both ? m.name : "value")), both ? h("th", { scope: "col" }, "B is") : null, h("th", { scope: "col" }, "meaning"))),
@@ -122,3 +118,12 @@ export function below(models: Model[], store: Store): Node[] {
 }
 
 const scroll = (label: string, ...children: Node[]): HTMLElement => h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, children);
+
+/** events are the recorded scale-ups of a per-event playback, each decided anew. */
+export function events(m: Model, store: Store): HTMLElement {
+  const list = m.run.events ?? [];
+  return h("section", { class: "card", "aria-labelledby": "h-events" }, h("div", { class: "bar" }, h("h2", { id: "h-events" }, "Recorded scale-ups, decided anew"), h("p", { class: "sum" }, `${list.filter((e) => e.agreed).length} of ${list.length} the same`)),
+    scroll("Recorded scale-ups", h("table", null, h("thead", null, h("tr", null, ["moment", "recorded", "replayed", "verdict"].map((c) => h("th", { scope: "col" }, c)))),
+      h("tbody", null, list.map((e) => h("tr", null, h("td", null, h("button", { type: "button", class: "link", onclick: () => store.set({ t: e.at, playing: false }) }, offset(e.at))), h("td", null, e.recorded), h("td", null, e.replayed),
+        h("td", null, h("span", { class: `badge ${e.agreed ? "chosen" : "bad"}` }, e.agreed ? "the same" : "differs"))))))));
+}

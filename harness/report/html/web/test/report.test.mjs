@@ -75,6 +75,8 @@ check("the keyboard goes through time", "burst.html", async (page) => {
 });
 
 check("time runs, and stops", "burst.html", async (page) => {
+  await page.locator(".controls select").selectOption("60");
+  await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("Space");
   await page.waitForFunction(() => document.querySelector(".round[aria-label=Pause]"));
   await page.waitForFunction(() => Number(document.getElementById("moment").value) > 21_000);
@@ -82,6 +84,14 @@ check("time runs, and stops", "burst.html", async (page) => {
   await page.waitForFunction(() => document.querySelector(".round[aria-label=Play]"));
   await page.locator("button[aria-label='To the next action']").click();
   await becomes(page, ".time", "+1m40s");
+});
+
+check("a per-event playback has a list instead of time", "events.html", async (page) => {
+  assert.equal(await page.locator(".charts").count() + (await page.locator(".cluster").count()), 0);
+  await page.locator("section[aria-labelledby=h-events] .link").last().click();
+  await becomes(page, ".time", "+12h0m8s");
+  assert.match(await page.locator("section[aria-labelledby=h-events]").innerText(), /std 1→2[\s\S]*the same[\s\S]*batch 2→3[\s\S]*nothing[\s\S]*differs/);
+  assert.deepEqual(await violations(page), []);
 });
 
 check("with less motion time goes from change to change", "burst.html", async (page) => {
