@@ -72,18 +72,12 @@ func (b *builder) verdict() {
 		v.Groups = append(v.Groups, fmt.Sprintf("%s: recorded %+d, replayed %+d", g.NodeGroup, g.Recorded, g.Replayed))
 	}
 	for _, d := range a.Differences {
-		out := difference{Kind: d.Kind, Reason: d.Reason}
-		var parts []string
-		for _, s := range []struct {
-			word string
-			step *scalehist.RecordedStep
-		}{{"recorded", d.Recorded}, {"replayed", d.Replayed}} {
-			if s.step != nil {
-				parts = append(parts, fmt.Sprintf("%s %s %d→%d at %s", s.word, s.step.NodeGroup, s.step.From, s.step.To, b.offset(s.step.At)))
-				out.At = b.at(s.step.At)
+		out := difference{Kind: d.Kind, What: strings.ReplaceAll(report.StepPair(b.r, d), "->", "→"), Reason: d.Reason}
+		for _, step := range []*scalehist.RecordedStep{d.Recorded, d.Replayed} {
+			if step != nil {
+				out.At = b.at(step.At)
 			}
 		}
-		out.What = strings.Join(parts, ", ")
 		v.Differences = append(v.Differences, out)
 	}
 	b.run.Verdict = v
