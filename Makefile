@@ -12,7 +12,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record golden lint bench bench-keep fuzz mutation build image release-extras install gitdiff clean assets
+.PHONY: help scenarios test record golden lint bench bench-keep fuzz mutation build image release-extras install gitdiff clean assets web web-test web-shots
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,18 @@ fuzz: ## Run every fuzz target for FUZZTIME (20s)
 
 mutation: ## Break one rule of the virtual autoscaler at a time; fails when nothing notices; writes fixtures/conformance/mutations.md
 	$(GO) run ./internal/mutation
+
+WEB = harness/report/html/web
+
+web: ## Bundle the HTML report's page again after a change under harness/report/html/web (needs node and npm)
+	cd $(WEB) && npm ci --no-audit --no-fund && npm run --silent build
+
+web-test: ## Click through the HTML report in headless Chromium (Playwright)
+	$(GO) test ./harness/report/html
+	$(GO) test ./cmd/scalehist/cli -run 'TestReportInBrowser' -count=1 -v
+
+web-shots: ## Take the pictures of the HTML report that docs/report.md shows
+	SCALEHIST_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test ./cmd/scalehist/cli -run 'TestReportInBrowser' -count=1 -v
 
 build: gitdiff ## Build bin/scalehist
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/scalehist ./cmd/scalehist

@@ -137,11 +137,20 @@ type Batch struct {
 	Returned []string `json:"returned,omitempty"`
 	// Ended pods ran their time, or were evicted or lost their node and nobody made them anew.
 	Ended []string `json:"ended,omitempty"`
+	// Placed are the nodes that pods got in the step and that DeployedPods does not tell: those of pods that had another
+	// node before, or lost this one again. Reports of before it was told have none.
+	Placed []Placement `json:"placed,omitempty"`
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
 	Scheduled     int `json:"scheduled"`
 	Unschedulable int `json:"unschedulable"`
 	// HeldBack counts the pods that wait for a scheduling gate after the step: nobody looks for a node for them yet.
 	HeldBack int `json:"heldBack,omitempty"`
+}
+
+// Placement is a node that a pod ("namespace/name") got.
+type Placement struct {
+	Pod  string `json:"pod"`
+	Node string `json:"node"`
 }
 
 // DeployedPod is a pod that was fed in.

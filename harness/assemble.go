@@ -146,14 +146,21 @@ func (r *run) groupResults(steps []scalehist.RecordedStep, truth *scalehist.Reco
 	return out
 }
 
-// finalBatches tells in each batch what became of the pods it fed in.
+// finalBatches tells in each batch what became of the pods it fed in, and where others got a node.
 func (l *ledger) finalBatches() []scalehist.Batch {
 	for i, pods := range l.fedIn {
 		for _, p := range pods {
 			l.batches[i].DeployedPods = append(l.batches[i].DeployedPods, p.entry)
 		}
 	}
-	l.fedIn = nil
+	for i, list := range l.placed {
+		for _, p := range list {
+			if !p.pod.fed || p.pod.entry.ScheduledAt != p.at {
+				l.batches[i].Placed = append(l.batches[i].Placed, p.Placement)
+			}
+		}
+	}
+	l.fedIn, l.placed = nil, nil
 	return l.batches
 }
 

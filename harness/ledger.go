@@ -42,6 +42,8 @@ type ledger struct {
 	pods     map[types.NamespacedName]*podLedger
 	demands  []*podLedger
 	fedIn    [][]*podLedger // beside batches: what each fed in
+	placed   [][]placement  // beside batches: who got a node in each
+	placing  []placement
 	feeding  []*podLedger
 	nodeList []*nodeLedger
 	byNode   map[string]*nodeLedger
@@ -81,6 +83,14 @@ type podLedger struct {
 	waits        bool
 	counted      bool // is among the demands
 	stillWaits   bool // at the end
+	fed          bool // is told by the batch that fed it in
+}
+
+// placement is a node that a pod got at an instant.
+type placement struct {
+	pod *podLedger
+	at  *time.Time
+	scalehist.Placement
 }
 
 // nodeLedger follows one node from joining to leaving.
@@ -145,7 +155,7 @@ func (l *ledger) settings(at time.Time, s scalehist.CASettings) {
 
 func (l *ledger) begin(t time.Time) {
 	l.batch = scalehist.Batch{At: t, DeployedPods: []scalehist.DeployedPod{}}
-	l.feeding = nil
+	l.feeding, l.placing = nil, nil
 }
 
 // standing counts the nodes there are.
@@ -193,6 +203,7 @@ func (l *ledger) commit(pending map[types.NamespacedName]bool) {
 	if len(l.feeding)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
 		l.fedIn = append(l.fedIn, l.feeding)
+		l.placed = append(l.placed, l.placing)
 	}
 }
 
@@ -215,6 +226,7 @@ func (l *ledger) fedPod(ch scalehist.Change, p *corev1.Pod) {
 		known := &podLedger{entry: l.deployed(p, ch.At), waitingSince: l.batch.At, waits: p.Spec.NodeName == ""}
 		l.pods[key] = known
 		l.count(known)
+		known.fed = true
 		l.feeding = append(l.feeding, known)
 		l.holdBack(p)
 	case scalehist.OpDelete:
@@ -304,6 +316,7 @@ func (l *ledger) settled(t time.Time, st virtual.Step) {
 				p.entry.NodeName = e.Node
 				at := t
 				p.entry.ScheduledAt = &at
+				l.placing = append(l.placing, placement{p, &at, scalehist.Placement{Pod: e.Pod.String(), Node: e.Node}})
 			}
 		case virtual.PodVictim:
 			l.batch.Preempted = append(l.batch.Preempted, e.Pod.String())

@@ -1,5 +1,5 @@
 // Package artifacts writes what a scenario leaves behind into one directory, the same files whether a Go spec or a scenario file
-// played it: the report as JSON, text and timeline, what the autoscaler logged, and the part of the history that was replayed. It
+// played it: the report as JSON, text, timeline and page, what the autoscaler logged, and the part of the history that was replayed. It
 // knows histories and reports, and not who asks.
 package artifacts
 
@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/html"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
-// The files beside those of report.Save. HistoryFile can be replayed by itself.
+// The files beside those of html.Save. HistoryFile can be replayed by itself.
 const (
 	HistoryFile   = "history.db"
 	AutoscalerLog = "autoscaler.log"
@@ -26,10 +26,11 @@ const (
 	Logs = "logs"
 )
 
-// Save writes the files of a replay into dir, which it makes: those of report.Save, autoscaler.log, and history.db, the window of the
-// history that was replayed. An empty history, of a scripted scenario, has no window. What an earlier run left of these is replaced.
+// Save writes the files of a replay into dir, which it makes: those of html.Save (the report as JSON, text, timeline and page),
+// autoscaler.log, and history.db, the window of the history that was replayed. An empty history, of a scripted scenario, has no
+// window. What an earlier run left of these is replaced.
 func Save(ctx context.Context, dir, source string, r *scalehist.ReplayReport) error {
-	if err := report.Save(dir, r); err != nil {
+	if err := html.Save(dir, r); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, AutoscalerLog), []byte(Log(r)), 0o644); err != nil {

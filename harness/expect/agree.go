@@ -37,10 +37,11 @@ func (m *agreeMatcher) FailureMessage(any) string {
 	for _, d := range m.report.Agreement.Differences {
 		lines = append(lines, fmt.Sprintf("  %s: %s", d.Kind, d.Reason))
 	}
-	if d := report.Diverging(recordedNet(m.report), m.report); d != nil {
+	d := report.Diverging(recordedNet(m.report), m.report)
+	if d != nil {
 		lines = append(lines, "  first diverging decision: "+strings.ReplaceAll(report.Explain(m.report, *d), "\n", "\n  "))
 	}
-	return joinNonEmpty(append(lines, report.Where(m.report)))
+	return joinNonEmpty(append(lines, report.WhereAt(m.report, report.Moment(m.report, d))))
 }
 
 func (m *agreeMatcher) NegatedFailureMessage(any) string {

@@ -46,7 +46,7 @@ func TestFailuresShowWhatAReaderNeeds(t *testing.T) {
 		{"sizes", expect.HaveScaledUp(expect.ScaleUps{"a-small": 2, "b-large": 1}), []string{
 			`scenario "zonal-spread": node group sizes differ`, "NODE GROUP", "✗  a-small", "✗  b-large", "+2",
 			"first diverging decision: +20s loop 2: ScaleUpSuccessful {b-large 0->3 (max: 3)}", "* option b-large: 3 nodes for 2 pods, least-waste 0.2100 (best by least-waste)",
-			"unschedulable at end: default/web-7", "artifacts: gen/zonal-spread", "re-run: go test ./scenarios -ginkgo.focus='zonal'",
+			"unschedulable at end: default/web-7", "artifacts: gen/zonal-spread", "look: gen/zonal-spread/report.html#loop=2", "re-run: go test ./scenarios -ginkgo.focus='zonal'",
 		}},
 		{"down", expect.HaveScaledDown(expect.ScaleDowns{"b-large": 1}), []string{"scaled down", "✗  b-large"}},
 		{"pods", expect.LeaveUnschedulable("web-1"), []string{

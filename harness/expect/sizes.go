@@ -46,10 +46,12 @@ func (m *sizesMatcher) Match(actual any) (bool, error) {
 
 func (m *sizesMatcher) FailureMessage(any) string {
 	lines := []string{fmt.Sprintf("scenario %q: node group sizes differ (%s)", m.report.Scenario, m.dir), m.table}
+	moment := ""
 	if d := report.Diverging(m.want, m.report); d != nil && m.dir != report.Down {
+		moment = report.Moment(m.report, d)
 		lines = append(lines, "  first diverging decision: "+strings.ReplaceAll(report.Explain(m.report, *d), "\n", "\n  "))
 	}
-	return joinNonEmpty(append(lines, report.Where(m.report)))
+	return joinNonEmpty(append(lines, report.WhereAt(m.report, moment)))
 }
 
 func (m *sizesMatcher) NegatedFailureMessage(any) string {

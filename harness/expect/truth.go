@@ -37,9 +37,13 @@ func (m *truthMatcher) Match(actual any) (bool, error) {
 }
 
 func (m *truthMatcher) FailureMessage(any) string {
+	moment := ""
+	if d := m.report.Truth.FirstDifference; d != nil {
+		moment = report.Moment(m.report, d.Decision)
+	}
 	return joinNonEmpty([]string{
 		fmt.Sprintf("scenario %q: the replay differs from %s", m.report.Scenario, m.path),
-		report.TruthText(m.report), report.Where(m.report),
+		report.TruthText(m.report), report.WhereAt(m.report, moment),
 	})
 }
 

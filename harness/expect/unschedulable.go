@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,6 +58,7 @@ func (m *unschedulableMatcher) FailureMessage(any) string {
 	if m.count != nil {
 		lines[0] = fmt.Sprintf("scenario %q: %d pods have no node at the end, want %s", m.report.Scenario, len(m.got), m.count)
 	}
+	moment := ""
 	for i, p := range m.report.UnschedulableAtEnd {
 		if i == 20 && m.count != nil {
 			lines = append(lines, fmt.Sprintf("     and %d more", len(m.got)-i))
@@ -64,21 +66,24 @@ func (m *unschedulableMatcher) FailureMessage(any) string {
 		}
 		if m.count != nil {
 			lines = append(lines, fmt.Sprintf("     %s/%s: %s", p.Namespace, p.Name, p.Message))
+			moment = cmp.Or(moment, "pod="+p.Namespace+"/"+p.Name)
 			continue
 		}
 		if name := p.Namespace + "/" + p.Name; !slices.Contains(m.want, name) {
 			lines = append(lines, fmt.Sprintf("  ✗  %s should have a node: %s", name, p.Message))
+			moment = cmp.Or(moment, "pod="+name)
 		}
 	}
 	for _, name := range m.want {
 		if !slices.Contains(m.got, name) {
 			lines = append(lines, fmt.Sprintf("  ✗  %s should have none, %s", name, whereIs(m.report, name)))
+			moment = cmp.Or(moment, "pod="+name)
 		}
 	}
 	if d := lastLook(m.report); d != nil {
 		lines = append(lines, "  last decision with unschedulable pods: "+strings.ReplaceAll(report.Explain(m.report, *d), "\n", "\n  "))
 	}
-	return joinNonEmpty(append(lines, report.Where(m.report)))
+	return joinNonEmpty(append(lines, report.WhereAt(m.report, moment)))
 }
 
 func (m *unschedulableMatcher) NegatedFailureMessage(any) string {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -151,8 +152,27 @@ func indent(s, by string) string {
 	return strings.Join(lines, "\n")
 }
 
+// PageName is what the page for a browser is called in the directory of a report's files.
+const PageName = "report.html"
+
+// Moment is what stands behind the # of the page's address to open it at a decision: "loop=2". Of several decisions under the number
+// of one loop only the first is found by it, the others by their time.
+func Moment(r *scalehist.ReplayReport, d *scalehist.Decision) string {
+	if d == nil {
+		return ""
+	}
+	i := slices.IndexFunc(r.Decisions, func(x scalehist.Decision) bool { return x.Loop == d.Loop })
+	if i < 0 || !r.Decisions[i].At.Equal(d.At) {
+		return "t=" + offset(r, d.At)
+	}
+	return fmt.Sprintf("loop=%d", d.Loop)
+}
+
 // Where is the tail of a failure message: what is left pending, where the files are, how to run it again.
-func Where(r *scalehist.ReplayReport) string {
+func Where(r *scalehist.ReplayReport) string { return WhereAt(r, "") }
+
+// WhereAt is Where with the page opened at a moment: "loop=2", "pod=default/web-7".
+func WhereAt(r *scalehist.ReplayReport, moment string) string {
 	var b strings.Builder
 	if n := len(r.UnschedulableAtEnd); n > 0 {
 		var names []string
@@ -162,7 +182,11 @@ func Where(r *scalehist.ReplayReport) string {
 		fmt.Fprintf(&b, "  unschedulable at end: %s\n", some(names, 5))
 	}
 	if r.Run != nil && r.Run.Artifacts != "" {
-		fmt.Fprintf(&b, "  artifacts: %s\n", r.Run.Artifacts)
+		page := filepath.ToSlash(filepath.Join(r.Run.Artifacts, PageName))
+		if moment != "" {
+			page += "#" + moment
+		}
+		fmt.Fprintf(&b, "  artifacts: %s\n  look: %s\n", r.Run.Artifacts, page)
 	}
 	if r.Run != nil && r.Run.Rerun != "" {
 		fmt.Fprintf(&b, "  re-run: %s\n", r.Run.Rerun)

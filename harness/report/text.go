@@ -196,11 +196,12 @@ func writeAgreement(b *strings.Builder, r *scalehist.ReplayReport) {
 		b.WriteString("where the steps part:\n")
 	}
 	for _, d := range a.Differences {
-		fmt.Fprintf(b, "  %-7s %s\n          %s\n", d.Kind, stepPair(r, d), d.Reason)
+		fmt.Fprintf(b, "  %-7s %s\n          %s\n", d.Kind, StepPair(r, d), d.Reason)
 	}
 }
 
-func stepPair(r *scalehist.ReplayReport, d scalehist.Difference) string {
+// StepPair is what was recorded and what was replayed of a difference: "recorded std 1->2 at +10s, replayed std 1->2 at +12s".
+func StepPair(r *scalehist.ReplayReport, d scalehist.Difference) string {
 	var parts []string
 	for _, s := range []struct {
 		word string

@@ -30,7 +30,7 @@ func pages(t *testing.T) map[string]page {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if name == "gen" || name == "bin" || name == "testdata" || strings.HasPrefix(name, ".") && name != ".." {
+			if name == "gen" || name == "bin" || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") && name != ".." {
 				return fs.SkipDir
 			}
 			return nil

@@ -112,6 +112,9 @@ func TestOpenAPI(t *testing.T) {
 	if a := s.get("/reports/a.json"); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), "<pre") {
 		t.Errorf("page of a report: %d", a.StatusCode)
 	}
+	if a := s.get("/reports/a.json/page"); a.StatusCode != http.StatusNotFound || !strings.Contains(string(a.body), "not drawn here") {
+		t.Errorf("charts of a report without a drawer: %d", a.StatusCode)
+	}
 	var paths struct {
 		Paths map[string]map[string]any `json:"paths"`
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -57,6 +59,8 @@ type reportsPage struct {
 type reportPage struct {
 	shared
 	Name, Text string
+	// Drawn: there is a page with charts too.
+	Drawn bool
 }
 
 type errorPage struct {
@@ -232,7 +236,29 @@ func (s *Server) reportPage(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.render(w, http.StatusOK, "report", reportPage{shared: s.shared(name, "reports"), Name: name, Text: text})
+	s.render(w, http.StatusOK, "report", reportPage{shared: s.shared(name, "reports"), Name: name, Text: text, Drawn: s.o.ReportPage != nil})
+}
+
+// reportDrawn is a report as a page of charts. Its policy is in it, and allows the very bytes of its script: ours would not.
+func (s *Server) reportDrawn(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	f, err := s.openReport(name)
+	if err == nil && s.o.ReportPage == nil {
+		err = errors.Join(withStatus(http.StatusNotFound, "reports are not drawn here"), f.Close())
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer f.Close()
+	var page bytes.Buffer
+	if err := s.o.ReportPage(&page, filepath.Join(s.o.Reports, name)); err != nil {
+		s.fail(w, r, withStatus(http.StatusUnprocessableEntity, "report %s: %w", name, err))
+		return
+	}
+	w.Header().Set("Content-Security-Policy", "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(page.Bytes()))
 }
 
 // staticFiles serves what does not change while the process runs; browsers ask again with the hash of what they have.

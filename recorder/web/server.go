@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -34,6 +35,8 @@ type Options struct {
 	Reports string
 	// ReportText turns a report file into text; nil shows its JSON.
 	ReportText func(path string) (string, error)
+	// ReportPage writes a report file as a page of its own, which brings a policy of what it may do; nil has none.
+	ReportPage func(w io.Writer, path string) error
 	// Tokens are accepted as bearer tokens and as passwords; nil accepts none.
 	Tokens *Tokens
 	// ClientCertificates accepts who showed a certificate that the TLS layer verified. With neither this nor Tokens
@@ -121,6 +124,7 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.HandleFunc("POST /histories", s.uploadForm)
 	mux.HandleFunc("GET /reports", s.reportsPage)
 	mux.HandleFunc("GET /reports/{name}", s.reportPage)
+	mux.HandleFunc("GET /reports/{name}/page", s.reportDrawn)
 	mux.Handle("GET /static/", http.StripPrefix("/static/", staticFiles(static)))
 	mux.HandleFunc("GET /api/clusters", s.apiClusters)
 	mux.HandleFunc("GET /api/clusters/{name}", s.apiCluster)

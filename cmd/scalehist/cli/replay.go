@@ -16,6 +16,7 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	reports "github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/html"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
@@ -130,7 +131,7 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
 	flags.BoolVar(&f.full, "full-snapshots", false, "keep whole objects in the report, of its start, its end and each decision about waiting pods, for --playback snapshots and 'scalehist recommend --report'")
 	addOptimalFlag(cmd, &f.optimal)
 	addControlPlaneFlag(cmd, &f.plane)
-	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt and timeline.txt there")
+	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there")
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
 	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
@@ -189,7 +190,7 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	}
 	if f.dir != "" {
 		r.Run.Artifacts = f.dir
-		if err := reports.Save(f.dir, r); err != nil {
+		if err := html.Save(f.dir, r); err != nil {
 			return err
 		}
 	}

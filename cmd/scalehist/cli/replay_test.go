@@ -146,7 +146,7 @@ func TestReplayAgrees(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if diff := cmp.Diff([]string{"report.json", "report.txt", "timeline.txt"}, slices.Sorted(slices.Values(names))); diff != "" {
+	if diff := cmp.Diff([]string{"report.html", "report.json", "report.txt", "timeline.txt"}, slices.Sorted(slices.Values(names))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if stderr != "" { // short work without a terminal shows no progress

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	reports "github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/harness/report/html"
 	"github.com/scalehist/scalehist/recorder/service"
 	"github.com/scalehist/scalehist/recorder/web"
 )
@@ -210,6 +212,13 @@ func (f *serveFlags) options(cmd *cobra.Command, address *net.TCPAddr) (web.Opti
 				return "", err
 			}
 			return reports.Text(r), nil
+		},
+		ReportPage: func(w io.Writer, path string) error {
+			r, err := reports.Read(path)
+			if err != nil {
+				return err
+			}
+			return html.Write(w, html.Input{Runs: []html.Run{{Label: r.Autoscaler, Report: r}}})
 		}}
 	if o.Reports == "" {
 		o.Reports = filepath.Join(f.dir, "reports")

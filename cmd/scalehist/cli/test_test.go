@@ -130,7 +130,7 @@ func TestWhatAUserReads(t *testing.T) {
 	for _, e := range entries {
 		files = append(files, e.Name())
 	}
-	if diff := cmp.Diff([]string{"autoscaler.log", "history.db", "report.json", "report.txt", "timeline.txt"}, files); diff != "" {
+	if diff := cmp.Diff([]string{"autoscaler.log", "history.db", "report.html", "report.json", "report.txt", "timeline.txt"}, files); diff != "" {
 		t.Error(diff)
 	}
 	if code, stdout, stderr := run(t, t.Context(), "replay", "gen/fine-again/history.db", "--control-plane", "memory"); code != ExitOK {

@@ -1,0 +1,240 @@
+package html
+
+import (
+	"time"
+
+	"github.com/scalehist/scalehist"
+)
+
+// view is what the page's script reads. Names of pods and nodes, and texts that repeat, are numbers into lists of their run:
+// a day of a large cluster says the same few thousand things again and again.
+type view struct {
+	Version int    `json:"version"`
+	Title   string `json:"title"`
+	Runs    []run  `json:"runs"`
+	// Pairs hold each further run against the first.
+	Pairs []pair `json:"pairs,omitempty"`
+}
+
+// viewVersion is raised when page and script must change together.
+const viewVersion = 1
+
+// run is one report. Times are milliseconds from its start.
+type run struct {
+	Label      string             `json:"label"`
+	Scenario   string             `json:"scenario"`
+	Autoscaler string             `json:"autoscaler"`
+	Playback   scalehist.Playback `json:"playback"`
+	Start      time.Time          `json:"start"`
+	Length     int64              `json:"length"`
+	Batch      string             `json:"batch"`
+	Loops      int                `json:"loops"`
+
+	Verdict   *verdict  `json:"verdict,omitempty"`
+	Truth     string    `json:"truth,omitempty"`
+	TruthOK   bool      `json:"truthOk,omitempty"`
+	Metrics   []metric  `json:"metrics"`
+	Settings  []string  `json:"settings"`
+	Inputs    []string  `json:"inputs"`
+	Faults    []string  `json:"faults,omitempty"`
+	Warnings  []string  `json:"warnings,omitempty"`
+	Notes     []string  `json:"notes,omitempty"`
+	Events    []event   `json:"events,omitempty"`
+	Currency  string    `json:"currency,omitempty"`
+	Groups    []group   `json:"groups"`
+	Texts     []string  `json:"texts"`
+	Nodes     nodes     `json:"nodes"`
+	Pods      pods      `json:"pods"`
+	Stays     stays     `json:"stays"`
+	Curves    curves    `json:"curves"`
+	Decisions []decided `json:"decisions"`
+	// AtEnd are the pods without a node at the end, with the scheduler's message.
+	AtEnd []reason `json:"atEnd"`
+}
+
+// verdict is how the replay compares with what was recorded.
+type verdict struct {
+	Agreed      bool         `json:"agreed"`
+	Source      string       `json:"source"`
+	Groups      []string     `json:"groups,omitempty"`
+	Differences []difference `json:"differences,omitempty"`
+}
+
+type difference struct {
+	Kind   string `json:"kind"`
+	At     int64  `json:"at"`
+	What   string `json:"what"`
+	Reason string `json:"reason"`
+}
+
+// event is one recorded scale-up of a per-event playback.
+type event struct {
+	At       int64  `json:"at"`
+	Recorded string `json:"recorded"`
+	Replayed string `json:"replayed"`
+	Agreed   bool   `json:"agreed"`
+}
+
+type metric struct {
+	Name       string   `json:"name"`
+	Title      string   `json:"title"`
+	Unit       string   `json:"unit"`
+	Better     string   `json:"better"`
+	Definition string   `json:"definition"`
+	Value      *float64 `json:"value,omitempty"`
+	Text       string   `json:"text,omitempty"`
+	Missing    string   `json:"missing,omitempty"`
+}
+
+type group struct {
+	Name    string `json:"name"`
+	Machine string `json:"machine,omitempty"`
+	Zone    string `json:"zone,omitempty"`
+	Min     int    `json:"min"`
+	Max     int    `json:"max"`
+	Initial int    `json:"initial"`
+	Final   int    `json:"final"`
+	Up      int    `json:"up"`
+	Down    int    `json:"down"`
+	Delay   string `json:"delay"`
+	// Sizes are the target sizes; Recorded the recorded ones, where they are known.
+	Sizes    curve    `json:"sizes"`
+	Recorded *curve   `json:"recorded,omitempty"`
+	Cost     *float64 `json:"cost,omitempty"`
+	Hours    *float64 `json:"hours,omitempty"`
+}
+
+// curve is a number over time: V[i] holds from T[i] to T[i+1].
+type curve struct {
+	T []int64   `json:"t"`
+	V []float64 `json:"v"`
+}
+
+// nodes are columns. Group is a number into the run's groups, -1 outside every group; Asked is -1 for a node nobody asked for;
+// To is -1 for a node that is there at the end. CPU is in milli, Memory in MiB, both -1 when unknown.
+type nodes struct {
+	Name   []string `json:"name"`
+	Group  []int    `json:"group"`
+	Asked  []int64  `json:"asked"`
+	From   []int64  `json:"from"`
+	To     []int64  `json:"to"`
+	CPU    []int64  `json:"cpu"`
+	Memory []int64  `json:"memory"`
+}
+
+// pods are columns. Owner is a number into the run's texts ("ReplicaSet/web"), -1 when unknown; CPU in milli and Memory in MiB are
+// -1 when the report does not have the pod's requests. Follows is 1 for a pod that belongs to its node.
+type pods struct {
+	Name    []string `json:"name"`
+	Owner   []int    `json:"owner"`
+	CPU     []int64  `json:"cpu"`
+	Memory  []int64  `json:"memory"`
+	Follows []int    `json:"follows"`
+}
+
+// Places of a stay that are no node.
+const (
+	waiting = -1 // without a node
+	untold  = -2 // on a node the report does not name
+)
+
+// stays are columns: Pod is at Node from From to To (-1: to the end).
+type stays struct {
+	Pod  []int   `json:"pod"`
+	Node []int   `json:"node"`
+	From []int64 `json:"from"`
+	To   []int64 `json:"to"`
+}
+
+type curves struct {
+	Pending curve `json:"pending"`
+	Nodes   curve `json:"nodes"`
+	// CPU and Memory are what pods ask for of what nodes offer, in percent; -1 while that is unknown, absent when it always is.
+	CPU    *curve `json:"cpu,omitempty"`
+	Memory *curve `json:"memory,omitempty"`
+	// Cost is the price of an hour of the nodes that are there.
+	Cost *curve `json:"cost,omitempty"`
+}
+
+// decided is a decision. Pods, nodes, groups and texts are numbers into the run's lists.
+type decided struct {
+	At       int64          `json:"at"`
+	Loop     int            `json:"loop"`
+	Outcome  string         `json:"outcome,omitempty"`
+	Summary  string         `json:"summary"`
+	Kind     string         `json:"kind"`
+	Short    []int          `json:"short,omitempty"`
+	Fit      int            `json:"fit,omitempty"`
+	Upcoming map[string]int `json:"upcoming,omitempty"`
+	Options  []option       `json:"options,omitempty"`
+	Skipped  [][2]int       `json:"skipped,omitempty"`
+	Rejected [][2]int       `json:"rejected,omitempty"`
+	Ups      []change       `json:"ups,omitempty"`
+	Downs    []change       `json:"downs,omitempty"`
+	Failed   []change       `json:"failed,omitempty"`
+	Backoff  []backoff      `json:"backoff,omitempty"`
+	Awaiting int            `json:"awaiting,omitempty"`
+	Helpless int            `json:"helpless,omitempty"`
+	Down     string         `json:"down,omitempty"`
+	Unneeded []int          `json:"unneeded,omitempty"`
+	Stay     [][2]int       `json:"stay,omitempty"`
+	Deleting []deleting     `json:"deleting,omitempty"`
+	// Why are the autoscaler's own words about a pod it cannot help: pod, text.
+	Why   [][2]int `json:"why,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+}
+
+type option struct {
+	Group   string             `json:"group"`
+	Nodes   int                `json:"nodes"`
+	Pods    int                `json:"pods"`
+	Names   []int              `json:"names,omitempty"`
+	Similar []string           `json:"similar,omitempty"`
+	Scores  map[string]float64 `json:"scores,omitempty"`
+	Chosen  bool               `json:"chosen,omitempty"`
+	Reason  string             `json:"reason,omitempty"`
+}
+
+type change struct {
+	Group  string `json:"group"`
+	Node   int    `json:"node"`
+	From   int    `json:"from"`
+	To     int    `json:"to"`
+	Max    int    `json:"max,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+type backoff struct {
+	Group  string `json:"group"`
+	Until  int64  `json:"until"`
+	Reason string `json:"reason"`
+}
+
+type deleting struct {
+	Group string  `json:"group"`
+	Node  int     `json:"node"`
+	Since int64   `json:"since"`
+	Used  float64 `json:"used"`
+	Pods  []int   `json:"pods,omitempty"`
+}
+
+// reason is a pod and a text, as numbers.
+type reason [2]int
+
+// pair is a further run held against the first.
+type pair struct {
+	Run   int    `json:"run"`
+	Where string `json:"where,omitempty"`
+	First *first `json:"first,omitempty"`
+}
+
+// first is the first decision that differs. A and B are the decisions in force, as numbers, -1 for none; ActedA and ActedB tell
+// which of them acted then.
+type first struct {
+	Kind   string `json:"kind"`
+	At     int64  `json:"at"`
+	A      int    `json:"a"`
+	B      int    `json:"b"`
+	ActedA bool   `json:"actedA"`
+	ActedB bool   `json:"actedB"`
+}

@@ -1,0 +1,2 @@
+// Style sheets are bundled, not values.
+declare module "*.css";

@@ -1,0 +1,249 @@
+// The report in a real browser: what people click and type, with a mouse and without, in both themes and at phone width.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { cut, launch, open, settled, violations } from "./page.mjs";
+
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser.close());
+
+const time = (page) => page.locator(".time").textContent();
+const becomes = (page, selector, text) => page.waitForFunction(([s, t]) => document.querySelector(s)?.textContent.includes(t), [selector, text]);
+
+/** check opens a report, runs f on it and holds the page to having nothing wrong in the end. */
+const check = (name, file, f, { hash = "", ...options } = {}) =>
+  test(name, async () => {
+    const { page, context, wrong } = await open(browser, file, hash, options);
+    try {
+      await f(page);
+      assert.deepEqual(wrong, []);
+    } finally {
+      await context.close();
+    }
+  });
+
+check("opens where something happened first, with verdict and figures", "burst.html", async (page) => {
+  assert.equal(await page.title(), "two-machine-sizes · scalehist");
+  assert.equal(await page.locator("h1").textContent(), "two-machine-sizes");
+  assert.match(await page.locator(".verdict-badge").textContent(), /agrees with the recording/);
+  assert.match(await page.locator(".figures").innerText(), /Nodes up\s+\+5/);
+  assert.equal(await time(page), "+20s");
+  assert.match(await page.locator(".detail .headline").first().textContent(), /large 0 → 3/);
+  assert.match(await page.locator(".detail .weighed").innerText(), /chosen[\s\S]*the only option[\s\S]*small[\s\S]*rejected[\s\S]*6 pods: Insufficient cpu/);
+  assert.match(await page.locator(".queue").innerText(), /default\/api-1[\s\S]*waits for 3 nodes of large/);
+  assert.equal(await page.locator(".node.coming").count(), 3);
+});
+
+for (const [hash, want] of [
+  ["#t=+1m40s", { time: "+1m40s", detail: "small 1 → 3" }],
+  ["#loop=3", { time: "+20s", detail: "6 pods fit" }],
+  ["#pod=default/api-1", { time: "+20s", selected: "pod default/api-1", detail: "large 0 → 3" }],
+  ["#pod=api-2&t=+2m", { time: "+2m0s", selected: "on large-0" }],
+  ["#node=large-0", { time: "+1m0s", selected: "asked for+20s" }],
+  ["#group=small", { time: "+1m40s", selected: "1 → 3" }],
+  ["#loop=999", { problem: "Loop 999 is not among the decisions" }],
+  ["#pod=default/none", { problem: "There is no pod default/none" }],
+  ["#t=soon", { problem: "soon is no moment" }],
+]) {
+  check(`the link ${hash} opens its moment`, "burst.html", async (page) => {
+    if (want.time) assert.equal(await time(page), want.time);
+    if (want.detail) await becomes(page, ".detail", want.detail);
+    if (want.selected) await becomes(page, ".selection", want.selected);
+    if (want.problem) await becomes(page, "[role=alert]", want.problem);
+    else assert.equal(await page.locator("[role=alert]").isVisible(), false);
+  }, { hash });
+}
+
+check("a link that changes moves the page, and moving changes the link", "burst.html", async (page) => {
+  await page.evaluate(() => (location.hash = "#t=+1m"));
+  await becomes(page, ".time", "+1m0s");
+  await becomes(page, ".sum", "4 nodes");
+  await page.locator(".decisions .row").nth(2).click();
+  await page.waitForFunction(() => location.hash === "#loop=11");
+});
+
+check("the keyboard goes through time", "burst.html", async (page) => {
+  await page.locator("#moment").focus();
+  for (const [key, want] of [["Home", "+0s"], ["ArrowRight", "+20s"], ["ArrowRight", "+1m0s"], ["ArrowLeft", "+20s"], ["End", "+3m0s"], ["PageDown", "+2m51s"]]) {
+    await page.keyboard.press(key);
+    await becomes(page, ".time", want);
+  }
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => document.getElementById("moment").getAttribute("aria-valuetext") === "+20s. large 0 → 3");
+  await becomes(page, "#live", "+20s. large 0 → 3");
+});
+
+check("time runs, and stops", "burst.html", async (page) => {
+  await page.locator(".controls select").selectOption("60");
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => document.querySelector(".round[aria-label=Pause]"));
+  await page.waitForFunction(() => Number(document.getElementById("moment").value) > 21_000);
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => document.querySelector(".round[aria-label=Play]"));
+  await page.locator("button[aria-label='To the next action']").click();
+  await becomes(page, ".time", "+1m40s");
+});
+
+check("a per-event playback has a list instead of time", "events.html", async (page) => {
+  assert.equal(await page.locator(".charts").count() + (await page.locator(".cluster").count()), 0);
+  await page.locator("section[aria-labelledby=h-events] .link").last().click();
+  await becomes(page, ".time", "+12h0m8s");
+  assert.match(await page.locator("section[aria-labelledby=h-events]").innerText(), /std 1→2[\s\S]*the same[\s\S]*batch 2→3[\s\S]*nothing[\s\S]*differs/);
+  assert.deepEqual(await violations(page), []);
+});
+
+check("with less motion time goes from change to change", "burst.html", async (page) => {
+  await page.locator(".round[aria-label=Play]").click();
+  await becomes(page, ".time", "+1m0s");
+  await becomes(page, ".time", "+1m40s");
+}, { reducedMotion: "reduce" });
+
+check("search finds pods, groups and reasons, and the list is walked by keyboard", "burst.html", async (page) => {
+  await page.keyboard.press("/");
+  for (const [query, rows] of [["api-3", 1], ["insufficient", 1], ["least-waste", 1], ["small", 2], ["no such thing", 0], ["", 4]]) {
+    await page.locator("#search").fill(query);
+    await page.waitForFunction((n) => document.querySelectorAll(".decisions .row").length === n, rows);
+  }
+  await page.locator("#search").fill("small");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await becomes(page, ".time", "+1m40s");
+  assert.equal(await page.locator("#decision").getAttribute("aria-activedescendant"), "decision-1");
+  await page.locator("#search").fill("");
+  await page.locator(".kinds .chip", { hasText: "up" }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".decisions .row").length === 2);
+});
+
+check("nodes, pods and groups tell about themselves", "burst.html", async (page) => {
+  await page.locator("button.node", { hasText: "large-1" }).click();
+  await becomes(page, ".selection", "node large-1");
+  await page.locator(".selection .pods .link", { hasText: "api-" }).first().click();
+  await becomes(page, ".selection", "without a node for 40s");
+  await page.locator(".selection .story .link").first().click();
+  await becomes(page, ".time", "+20s");
+  await page.locator(".selection .small").click();
+  await page.locator(".selection").waitFor({ state: "hidden" });
+}, { hash: "#t=+1m30s" });
+
+check("charts share moment, zoom and cursor, and are a table too", "burst.html", async (page) => {
+  const over = page.locator("#chart-pending .u-over");
+  const box = await over.boundingBox();
+  await over.click({ position: { x: Math.round(box.width / 2), y: 20 } });
+  await becomes(page, ".time", "+1m30");
+  await page.mouse.move(box.x + 10, box.y + 10);
+  await becomes(page, ".readout", "under the pointer");
+  await page.locator("button[aria-label='Zoom in around the moment']").click();
+  await settled(page);
+  await page.locator("button[aria-label='Show all of the time']").click();
+  const key = page.locator("#chart-groups button.key").first();
+  await key.click();
+  assert.equal(await key.getAttribute("aria-pressed"), "false");
+  assert.match(await page.locator("#chart-groups [role=img]").getAttribute("aria-label"), /large from 0 to 3, at most 3; large recorded from 0 to 3/);
+  await page.locator(".numbers summary").click();
+  await page.waitForFunction(() => document.querySelectorAll(".numbers tbody tr").length >= 5);
+});
+
+check("a day shows what was removed and why the rest stayed", "day.html", async (page) => {
+  await becomes(page, ".detail", "removing");
+  await becomes(page, ".detail", "NotUnderutilized");
+  await page.locator("#search").fill("unneeded");
+  await page.waitForFunction(() => /^\d+ of \d+$/.test(document.querySelector(".found").textContent));
+}, { hash: "#t=+12h18m" });
+
+check("two runs over each other say where they part", "compare.html", async (page) => {
+  await becomes(page, ".callout.first", "The runs part at +12h18m");
+  await page.locator(".callout.first button").click();
+  await becomes(page, ".time", "+12h18m");
+  assert.equal(await page.locator(".cluster").count(), 2);
+  await becomes(page, "section.detail:first-child .headline", "removing std-4");
+  assert.match(await page.locator(".decisions .row.on").innerText(), /1st/);
+  assert.match(await page.locator("#chart-groups").innerText(), /sizes differ between A and B/);
+  assert.match(await page.locator(".below").innerText(), /Metrics that differ[\s\S]*node hours[\s\S]*worse/);
+  await page.evaluate(() => (location.hash = "#loop=743&run=B"));
+  await becomes(page, "[role=alert]", "Loop 743");
+});
+
+check("of several runs two are chosen", "three.html", async (page) => {
+  await page.locator(".choose select").last().selectOption({ index: 2 });
+  await page.waitForFunction(() => location.hash.includes("b=2"));
+  assert.equal(await page.locator(".callout.ok").count(), 1);
+}, { hash: "#a=0&b=1" });
+
+for (const file of ["burst.html", "day.html", "compare.html"]) {
+  for (const colorScheme of ["light", "dark"]) {
+    check(`${file} is for everybody, ${colorScheme}`, file, async (page) => {
+      await page.locator("button.node").first().click();
+      await settled(page);
+      assert.deepEqual(await violations(page), []);
+      const other = colorScheme === "light" ? "dark" : "light";
+      await page.locator(".theme").click();
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), other);
+      assert.deepEqual(await violations(page), []);
+    }, { colorScheme });
+  }
+  check(`${file} fits a phone`, file, async (page) => {
+    for (const d of await page.locator("details").all()) await d.evaluate((el) => (el.open = true));
+    await settled(page);
+    const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(wide <= window, `${wide} > ${window}`);
+    assert.deepEqual(await violations(page), []);
+  }, { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true });
+}
+
+check("it prints, on white, without what only a screen can do", "day.html", async (page) => {
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator(".track").isVisible(), false);
+  assert.equal(await page.locator(".find").isVisible(), false);
+  const pdf = await page.pdf({ format: "A4" });
+  assert.ok(pdf.length > 20_000);
+}, { colorScheme: "dark" });
+
+check("nothing shifts once it is shown", "day.html", async (page) => {
+  const shifted = await page.evaluate(() => new Promise((done) => {
+    let sum = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach((e) => (sum += e.hadRecentInput ? 0 : e.value))).observe({ type: "layout-shift", buffered: true });
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(sum), 100)));
+  }));
+  assert.ok(shifted < 0.02, `layout shift ${shifted}`);
+});
+
+check("ten thousand pods over a day: few elements, quick scrubs", "large.html", async (page) => {
+  const times = await page.evaluate(() => {
+    const length = Number(document.getElementById("moment").max);
+    return Array.from({ length: 60 }, (_, i) => globalThis.scalehistScrub(Math.floor((length * ((i * 37) % 60)) / 60)));
+  });
+  times.sort((a, b) => a - b);
+  const elements = await page.evaluate(() => document.querySelectorAll("*").length);
+  console.log(`large: scrub median ${times[30].toFixed(1)} ms, slowest ${times[59].toFixed(1)} ms, ${elements} elements`);
+  assert.ok(elements < 12_000, `${elements} elements`);
+  await page.locator("#search").fill("web-4321");
+  await page.waitForFunction(() => / of /.test(document.querySelector(".found").textContent));
+  assert.ok((await page.locator(".decisions .row").count()) < 40);
+});
+
+test("the policy of the page forbids every request", async () => {
+  const { page, context } = await open(browser, "burst.html");
+  try {
+    const refused = await page.evaluate(async () => {
+      const violated = new Promise((r) => document.addEventListener("securitypolicyviolation", (e) => r(e.effectiveDirective), { once: true }));
+      await fetch("https://example.invalid/").catch(() => {});
+      return violated;
+    });
+    assert.equal(refused, "connect-src");
+  } finally {
+    await context.close();
+  }
+});
+
+test("a file that was cut off says so", async () => {
+  const { page, context } = await open(browser, "burst.html");
+  try {
+    await page.goto(cut("burst.html"));
+    await page.waitForSelector(".broken");
+    assert.match(await page.locator(".broken").innerText(), /cannot be shown/);
+  } finally {
+    await context.close();
+  }
+});
