@@ -24,12 +24,17 @@ type IO struct {
 // Stdio is the process's own.
 func Stdio() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv} }
 
-// isTerminal says whether w is a terminal that a person looks at.
-func isTerminal(w io.Writer) bool {
+// terminal is the writer behind those that this package puts around one.
+func terminal(w io.Writer) io.Writer {
 	if k, ok := w.(*keptWriter); ok {
 		w = k.w
 	}
-	f, ok := w.(*os.File)
+	return w
+}
+
+// isTerminal says whether w is a terminal that a person looks at.
+func isTerminal(w io.Writer) bool {
+	f, ok := terminal(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
