@@ -14,8 +14,11 @@ type Part struct {
 	Lines []string `json:"lines"`
 }
 
-// ExplainDecision says what a loop did and why, part by part: what came of it, the pods that asked, the option that was chosen with
-// its score, the others, the groups that were left out, the nodes that go, that could, and that stay. Parts with nothing to
+// PartPods is the title of the part that names pods.
+const PartPods = "pods"
+
+// ExplainDecision says what a loop did and why, part by part: what came of it, the option that was chosen with its score, the
+// others, the groups that were left out, the nodes that go, that could, and that stay, the pods that asked. Parts with nothing to
 // say are left out; the first one is always there.
 func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 	var out []Part
@@ -25,7 +28,6 @@ func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 		}
 	}
 	add("outcome", outcomeLines(r, d))
-	add("pods", podLines(d))
 	for _, chosen := range []bool{true, false} {
 		var lines []string
 		for _, o := range d.Options {
@@ -43,6 +45,7 @@ func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 		add("nodes that could go", []string{strings.Join(d.Unneeded, ", ")})
 	}
 	add("nodes that stay", stayLines(d))
+	add(PartPods, podLines(d))
 	add("notes", d.Notes)
 	var events []string
 	for _, e := range d.Events {
@@ -61,6 +64,9 @@ func outcomeLines(r *scalehist.ReplayReport, d scalehist.Decision) []string {
 		head += "; scale-down: " + string(d.ScaleDown)
 	}
 	out := []string{head + "."}
+	if n := len(d.UnschedulablePods); n > 0 {
+		out = append(out, count(n, "pod")+" found no room")
+	}
 	for _, s := range d.ScaleUps {
 		out = append(out, fmt.Sprintf("%s grew %d->%d (max: %d)", s.NodeGroup, s.From, s.To, s.Max))
 	}
@@ -84,7 +90,7 @@ func outcomeLines(r *scalehist.ReplayReport, d scalehist.Decision) []string {
 func podLines(d scalehist.Decision) []string {
 	var out []string
 	if n := len(d.UnschedulablePods); n > 0 {
-		out = append(out, fmt.Sprintf("%s found no room: %s", count(n, "pod"), strings.Join(d.UnschedulablePods, ", ")))
+		out = append(out, "without room: "+strings.Join(d.UnschedulablePods, ", "))
 	}
 	if n := d.FilteredSchedulable; n > 0 {
 		out = append(out, fmt.Sprintf("%s fit on nodes that stand or are on their way", count(n, "pod")))
@@ -109,7 +115,7 @@ func optionLine(o scalehist.Option) string {
 		line += " (" + o.Reason + ")"
 	}
 	if len(o.PodNames) > 0 {
-		line += "; takes " + some(o.PodNames, 20)
+		line += "; takes " + some(o.PodNames, 5)
 	}
 	return line
 }

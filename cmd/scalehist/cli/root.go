@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"sort"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -49,6 +51,23 @@ func (s IO) env(name string) string {
 // color says whether w may get escape sequences (https://no-color.org).
 func (s IO) color(w io.Writer) bool {
 	return isTerminal(w) && s.env("NO_COLOR") == "" && s.env("TERM") != "dumb"
+}
+
+// Main runs scalehist as a process and returns its exit code. The command has a context that the first Ctrl-C (or SIGTERM)
+// cancels, so that it can stop cleanly; the second one exits at once. What a replay leaves behind then is reaped by the next one.
+func Main() int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(ExitInterrupted)
+	}()
+	return Execute(ctx, os.Args[1:], Stdio())
 }
 
 // constructors holds what the files of this package registered.

@@ -103,7 +103,7 @@ func (m *Model) lines() []string {
 }
 
 func (m *Model) title() string {
-	head := fmt.Sprintf("%s: %s", m.r.Scenario, m.r.Autoscaler)
+	head := m.r.Scenario
 	switch {
 	case len(m.steps) == 0:
 	case len(m.shown) == 0:
@@ -114,8 +114,12 @@ func (m *Model) title() string {
 			what = "decisions"
 		}
 		n := m.current()
-		head += fmt.Sprintf("  step %d/%d of %s, %s, %s", m.cursor+1, len(m.shown), what, m.steps[n].offset,
-			m.r.Decisions[n].At.UTC().Format("2006-01-02T15:04:05Z"))
+		head += fmt.Sprintf("  %d/%d %s  %s", m.cursor+1, len(m.shown), what, m.steps[n].offset)
+		for _, more := range []string{m.r.Decisions[n].At.UTC().Format("2006-01-02T15:04:05Z"), m.r.Autoscaler} {
+			if ansi.StringWidth(head)+2+ansi.StringWidth(more) <= m.width {
+				head += "  " + more
+			}
+		}
 	}
 	return titleStyle.Render(clip(head, m.width))
 }
@@ -151,7 +155,7 @@ func (m *Model) listView(l layout) []string {
 		case s.down:
 			mark, style = "-", downStyle
 		}
-		if !m.query.empty() && m.query.matches(s, &m.r.Decisions[n]) {
+		if !m.query.empty() && m.matches(n) {
 			mark, style = "/", matchStyle
 		}
 		pointer := "  "
@@ -202,7 +206,7 @@ func wrap(indent, line string, width int) []string {
 		indent = ""
 	}
 	var out []string
-	for l := range strings.SplitSeq(ansi.Wrap(line, max(1, width-len(indent)), " ,/-"), "\n") {
+	for l := range strings.SplitSeq(ansi.Wrap(line, max(1, width-len(indent)), " ,"), "\n") {
 		out = append(out, clip(indent+l, width))
 	}
 	return out
@@ -233,7 +237,7 @@ func (m *Model) bottom() string {
 		}
 		return ansi.Truncate(line, m.width, "…")
 	}
-	text := "↑↓ step  u/d next scale-up/-down  / search  x explain  a all  Tab scroll  ? help  q quit"
+	text := "↑↓ step  u d up/down  / search  x explain  a all  Tab scroll  ? help  q quit"
 	switch {
 	case m.message != "":
 		text = m.message

@@ -8,7 +8,6 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/scalehist/scalehist"
 	reports "github.com/scalehist/scalehist/harness/report"
 )
 
@@ -59,13 +58,13 @@ func (m *Model) key(k string) tea.Cmd {
 	case "end", "G":
 		m.move(len(m.shown) - 1)
 	case "u":
-		m.jump(1, "scale-up", isUp)
+		m.jump(1, "scale-up", m.isUp)
 	case "U":
-		m.jump(-1, "scale-up", isUp)
+		m.jump(-1, "scale-up", m.isUp)
 	case "d":
-		m.jump(1, "scale-down", isDown)
+		m.jump(1, "scale-down", m.isDown)
 	case "D":
-		m.jump(-1, "scale-down", isDown)
+		m.jump(-1, "scale-down", m.isDown)
 	case "n":
 		m.again(1)
 	case "N":
@@ -90,8 +89,8 @@ func (m *Model) key(k string) tea.Cmd {
 	return nil
 }
 
-func isUp(s *step, _ *scalehist.Decision) bool   { return s.up }
-func isDown(s *step, _ *scalehist.Decision) bool { return s.down }
+func (m *Model) isUp(n int) bool   { return m.steps[n].up }
+func (m *Model) isDown(n int) bool { return m.steps[n].down }
 
 // again goes to the next match of the search, or the one before.
 func (m *Model) again(direction int) {
@@ -99,7 +98,7 @@ func (m *Model) again(direction int) {
 		m.message = "nothing was searched for: / searches"
 		return
 	}
-	m.jump(direction, "match", m.query.matches)
+	m.jump(direction, "match", m.matches)
 }
 
 // detailKey scrolls the reasons; false when the key is not for that.

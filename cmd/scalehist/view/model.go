@@ -129,9 +129,9 @@ func (m *Model) move(n int) {
 }
 
 // jump looks for the next step that is shown in a direction and that want says yes to; what names it when there is none.
-func (m *Model) jump(direction int, what string, want func(*step, *scalehist.Decision) bool) {
+func (m *Model) jump(direction int, what string, want func(n int) bool) {
 	for i := m.cursor + direction; i >= 0 && i < len(m.shown); i += direction {
-		if n := m.shown[i]; want(&m.steps[n], &m.r.Decisions[n]) {
+		if want(m.shown[i]) {
 			m.move(i)
 			return
 		}
@@ -139,12 +139,15 @@ func (m *Model) jump(direction int, what string, want func(*step, *scalehist.Dec
 	m.message = fmt.Sprintf("no %s %s", what, map[int]string{1: "after this", -1: "before this"}[direction])
 }
 
+// matches says whether the n-th step is of what was searched for.
+func (m *Model) matches(n int) bool { return m.query.matches(&m.steps[n], m.r, &m.r.Decisions[n]) }
+
 // find goes to the first match from a step on, round the end; without any it also shows steps that did not act.
 func (m *Model) find(from int) bool {
 	for range 2 {
 		for k := range m.shown {
 			i := (from + k) % len(m.shown)
-			if n := m.shown[i]; m.query.matches(&m.steps[n], &m.r.Decisions[n]) {
+			if m.matches(m.shown[i]) {
 				m.move(i)
 				return true
 			}
@@ -153,7 +156,7 @@ func (m *Model) find(from int) bool {
 			return false
 		}
 		for i := range m.steps {
-			if m.query.matches(&m.steps[i], &m.r.Decisions[i]) {
+			if m.matches(i) {
 				m.all = true
 				m.list()
 				break
@@ -170,7 +173,7 @@ func (m *Model) find(from int) bool {
 // found counts the matches among the steps that are shown, and the place of the one that is looked at, 0 for none.
 func (m *Model) found() (place, of int) {
 	for i, n := range m.shown {
-		if m.query.matches(&m.steps[n], &m.r.Decisions[n]) {
+		if m.matches(n) {
 			of++
 			if i == m.cursor {
 				place = of

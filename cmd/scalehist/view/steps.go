@@ -1,11 +1,11 @@
 package view
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/scalehist/scalehist"
+	reports "github.com/scalehist/scalehist/harness/report"
 )
 
 // step is a decision as a line of the list.
@@ -55,9 +55,9 @@ func parseQuery(s string) query {
 func (q query) empty() bool { return q.text == "" }
 
 // matches says whether a step is of what was searched for.
-func (q query) matches(s *step, d *scalehist.Decision) bool {
+func (q query) matches(s *step, r *scalehist.ReplayReport, d *scalehist.Decision) bool {
 	if s.hay == nil {
-		s.hay = haystack(s, d)
+		s.hay = haystack(s, r, d)
 	}
 	if q.field != "" {
 		return strings.Contains(s.hay[q.field], q.text)
@@ -70,19 +70,25 @@ func (q query) matches(s *step, d *scalehist.Decision) bool {
 	return false
 }
 
-// haystack gathers the words of a decision, one to a line so that no match crosses two.
-func haystack(s *step, d *scalehist.Decision) map[string]string {
-	words := map[string][]string{fieldPod: slices.Clone(d.UnschedulablePods), fieldReason: append([]string{s.summary, string(d.ScaleDown)}, d.Notes...)}
+// haystack gathers the words of a decision, a word or a sentence to a line so that no match crosses two. A reason is found by
+// the words on the screen as by those of the report.
+func haystack(s *step, r *scalehist.ReplayReport, d *scalehist.Decision) map[string]string {
+	words := map[string][]string{}
 	add := func(field string, word ...string) { words[field] = append(words[field], word...) }
+	add(fieldPod, d.UnschedulablePods...)
+	add(fieldReason, s.summary)
+	for _, p := range reports.ExplainDecision(r, *d) {
+		if p.Title != reports.PartPods {
+			add(fieldReason, p.Lines...)
+		}
+	}
 	for _, o := range d.Options {
 		add(fieldGroup, o.NodeGroup)
 		add(fieldGroup, o.SimilarNodeGroups...)
-		add(fieldReason, o.Reason)
 	}
 	for _, list := range [][]scalehist.GroupReason{d.Skipped, d.Rejected} {
 		for _, g := range list {
 			add(fieldGroup, g.NodeGroup)
-			add(fieldReason, g.Reason)
 		}
 	}
 	for _, u := range d.ScaleUps {
@@ -91,15 +97,12 @@ func haystack(s *step, d *scalehist.Decision) map[string]string {
 	for _, x := range d.ScaleDowns {
 		add(fieldGroup, x.NodeGroup)
 		add(fieldNode, x.Node)
-		add(fieldReason, x.Reason)
 	}
 	for _, f := range d.Failed {
 		add(fieldGroup, f.NodeGroup)
-		add(fieldReason, f.Reason)
 	}
 	for _, b := range d.Backoff {
 		add(fieldGroup, b.NodeGroup)
-		add(fieldReason, b.Reason)
 	}
 	for _, n := range d.Deleting {
 		add(fieldGroup, n.NodeGroup)
@@ -112,7 +115,6 @@ func haystack(s *step, d *scalehist.Decision) map[string]string {
 	}
 	add(fieldNode, d.Unneeded...)
 	for _, e := range d.Events {
-		add(fieldReason, e.Reason, e.Message)
 		if kind, name, ok := strings.Cut(e.Object, "/"); ok && strings.EqualFold(kind, "pod") {
 			add(fieldPod, name)
 		}
