@@ -31,8 +31,10 @@ type ledger struct {
 	steps     []scalehist.SizeStep
 	resizes   int // how many of the provider's are among steps
 	loops     int
-	explained string // what the last decision explained
-	texts     texts
+	// lastAction is the last of decisions that asked anything of the cloud provider or began to remove a node.
+	lastAction *scalehist.Decision
+	explained  string // what the last decision explained
+	texts      texts
 
 	// pods are the live ones by name, demands all that ever were fed in or lost their node, in order.
 	pods     map[types.NamespacedName]*podLedger
@@ -343,6 +345,9 @@ func (l *ledger) keep(d scalehist.Decision) {
 	}
 	l.texts.shareAll(d.Notes)
 	l.decisions = append(l.decisions, d)
+	if d.Acted() || len(d.Deleting) > 0 {
+		l.lastAction = &d
+	}
 }
 
 // worked keeps what was done between two loops, if it asked anything of the cloud provider or says something.

@@ -154,16 +154,10 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	progress, started := s.NewProgress("replaying", 1000), false
-	opts = append(opts, harness.WithProgress(func(p harness.Progress) {
-		started = true
-		part := int64(1000 * p.Now.Sub(p.Start) / max(1, p.End.Sub(p.Start)))
-		progress.Set(min(part, 1000), fmt.Sprintf("+%s, %d nodes, %d pending", p.Now.Sub(p.Start).Round(time.Second), p.Nodes, p.Pending))
-	}))
+	progress := newReplayView(s)
+	opts = append(opts, harness.WithProgress(progress.step))
 	r, err := f.play(ctx, path, seen, opts)
-	if started {
-		progress.Done()
-	}
+	progress.done()
 	if err != nil {
 		return err
 	}

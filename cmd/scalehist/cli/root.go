@@ -28,8 +28,11 @@ func Stdio() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv
 
 // terminal is the writer behind those that this package puts around one.
 func terminal(w io.Writer) io.Writer {
-	if k, ok := w.(*keptWriter); ok {
-		w = k.w
+	switch k := w.(type) {
+	case *keptWriter:
+		return k.w
+	case *screen:
+		return k.w
 	}
 	return w
 }
@@ -84,6 +87,9 @@ func Execute(ctx context.Context, args []string, s IO) int {
 	)
 	out := &keptWriter{w: s.Out}
 	s.Out = out
+	if isTerminal(s.Err) && s.env("TERM") != "dumb" {
+		s.Err = newScreen(s.Err)
+	}
 	root := newRootCommand(s, &logs, &profiles)
 	root.SetArgs(args)
 	err := out.check(root.ExecuteContext(ctx))

@@ -146,21 +146,6 @@ func TestPrintTable(t *testing.T) {
 	}
 }
 
-func TestProgressWithoutTerminal(t *testing.T) {
-	var out bytes.Buffer
-	p := IO{Err: &out}.NewProgress("importing", 10)
-	now := p.last
-	p.now = func() time.Time { return now }
-	for range 10 {
-		p.Add(1)
-		now = now.Add(4 * time.Second)
-	}
-	p.Done()
-	if want := "importing: 4 of 10\nimporting: 7 of 10\nimporting: 10 of 10\n"; out.String() != want {
-		t.Errorf("progress %q, want %q", out.String(), want)
-	}
-}
-
 func TestTimeFlag(t *testing.T) {
 	start := time.Date(2024, 5, 28, 10, 0, 0, 0, time.UTC)
 	end := start.Add(time.Hour)
