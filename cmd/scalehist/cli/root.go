@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"k8s.io/klog/v2"
 )
 
 // IO is where a command reads and writes. Tests pass buffers.
@@ -21,10 +22,14 @@ type IO struct {
 	Err io.Writer
 	// Getenv reads NO_COLOR, KUBECONFIG and the like.
 	Getenv func(string) string
+	// Environ lists the environment as "NAME=value"; nil: none.
+	Environ func() []string
 }
 
 // Stdio is the process's own.
-func Stdio() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv} }
+func Stdio() IO {
+	return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ}
+}
 
 // terminal is the writer behind those that this package puts around one.
 func terminal(w io.Writer) io.Writer {
@@ -90,13 +95,19 @@ func Execute(ctx context.Context, args []string, s IO) int {
 	if isTerminal(s.Err) && s.env("TERM") != "dumb" {
 		s.Err = newScreen(s.Err)
 	}
-	root := newRootCommand(s, &logs, &profiles)
+	set := &settings{io: s}
+	root := newRoot(s, &logs, &profiles, set)
 	root.SetArgs(args)
-	err := out.check(root.ExecuteContext(ctx))
+	err := set.explain(out.check(root.ExecuteContext(ctx)))
 	return report(ctx, s.Err, errors.Join(err, profiles.stop(), logs.close()))
 }
 
+// newRootCommand is the command line with no settings from elsewhere.
 func newRootCommand(s IO, logs *logFlags, profiles *profileFlags) *cobra.Command {
+	return newRoot(s, logs, profiles, &settings{io: s})
+}
+
+func newRoot(s IO, logs *logFlags, profiles *profileFlags, set *settings) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "scalehist",
 		Short: "Record a cluster's scaling history, replay it through any autoscaler",
@@ -125,9 +136,17 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 	})
 	logs.add(root.PersistentFlags())
 	profiles.add(root.PersistentFlags())
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	set.add(root.PersistentFlags())
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := set.apply(cmd); err != nil {
+			return err
+		}
+		logs.keepIn(cmd)
 		ctx, err := logs.start(cmd.Context(), s.Err)
 		cmd.SetContext(ctx)
+		if len(set.applied) > 0 {
+			klog.FromContext(ctx).Info("Settings that are not from the command line", "flags", set.text())
+		}
 		return errors.Join(err, profiles.start())
 	}
 	commands := make([]*cobra.Command, 0, len(constructors))

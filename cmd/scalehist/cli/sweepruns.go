@@ -37,7 +37,7 @@ type gridFlags struct {
 // gridFlagNames are the flags add adds: what goes with a recording and not with reports.
 var gridFlagNames = []string{
 	"engine", "set", "jobs", "autoscaler-flag", "from", "to", "for", "batch-interval", "prices", "region", "price-model", "price-model-of",
-	"fault", "faults", "provision-delay", "provision-delay-of", "node-group", "seed", "control-plane",
+	"fault", "faults", "provision-delay", "provision-delay-of", "bounds", "seed", "control-plane",
 }
 
 func (f *gridFlags) add(cmd *cobra.Command) {
@@ -57,7 +57,8 @@ func (f *gridFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&r.faultFile, "faults", "", "file (YAML) with a list of faults")
 	flags.DurationVar(&r.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
 	flags.StringToStringVar(&r.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
-	flags.StringToStringVar(&r.bounds, "node-group", nil, "override the bounds of single groups: workers=1:20")
+	flags.StringToStringVar(&r.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
+	alsoCalled(cmd, map[string]string{"node-group": "bounds"})
 	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
 	addControlPlaneFlag(cmd, &r.plane)
 	if os.Getenv(harness.ControlPlaneVariable) == "" { // many replays want the quick one
