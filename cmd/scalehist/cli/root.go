@@ -127,6 +127,7 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
 	}
+	root.DisableAutoGenTag = true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
@@ -139,6 +140,9 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 	set.add(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := set.apply(cmd); err != nil {
+			return err
+		}
+		if err := resolveFixtures(cmd, args); err != nil {
 			return err
 		}
 		logs.keepIn(cmd)
@@ -155,5 +159,6 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 	}
 	sort.Slice(commands, func(i, j int) bool { return commands[i].Name() < commands[j].Name() })
 	root.AddCommand(commands...)
+	completeFlags(root)
 	return root
 }

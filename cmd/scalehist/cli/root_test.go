@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 )
 
 // run executes scalehist with buffers and returns what it printed.
@@ -72,26 +71,9 @@ func TestVersion(t *testing.T) {
 		t.Errorf("exit %d, printed %q; want 0 and the version of Kubernetes", code, stdout)
 	}
 	code, stdout, _ = run(t, t.Context(), "version", "-o", "json")
-	if code != ExitOK || !strings.Contains(stdout, `"kubernetes": "v1.`) {
+	if code != ExitOK || !strings.Contains(stdout, `"kubernetes": "v1.`) || !strings.Contains(stdout, `"report": "scalehist.io/report/v1"`) || !strings.Contains(stdout, `"history": `) {
 		t.Errorf("exit %d, printed %q; want 0 and JSON", code, stdout)
 	}
-}
-
-// TestHelp: every command says what it does and shows an example.
-func TestHelp(t *testing.T) {
-	root := newRootCommand(IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, &logFlags{}, &profileFlags{})
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
-		if c.Short == "" || c.Long == "" || c.Example == "" {
-			t.Errorf("%s: Short, Long and Example are needed", c.CommandPath())
-		}
-		for _, sub := range c.Commands() {
-			if sub.Name() != "help" {
-				walk(sub)
-			}
-		}
-	}
-	walk(root)
 }
 
 func TestCompletion(t *testing.T) {
