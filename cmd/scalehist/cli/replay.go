@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -154,6 +155,11 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	opts, err := f.options(cmd, s, path)
 	if err != nil {
 		return err
+	}
+	if f.dir != "" { // before anything is played
+		if err := os.MkdirAll(f.dir, 0o755); err != nil {
+			return fmt.Errorf("--report-dir: %w: choose a directory that can be written to", err)
+		}
 	}
 	seen, err := f.readTruth(cmd)
 	if err != nil {

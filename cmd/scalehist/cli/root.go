@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -98,7 +97,8 @@ func Execute(ctx context.Context, args []string, s IO) int {
 	set := &settings{io: s}
 	root := newRoot(s, &logs, &profiles, set)
 	root.SetArgs(args)
-	err := set.explain(out.check(root.ExecuteContext(ctx)))
+	cmd, err := root.ExecuteContextC(ctx)
+	err = set.explain(usageOf(cmd, out.check(err)))
 	return report(ctx, s.Err, errors.Join(err, profiles.stop(), logs.close()))
 }
 
@@ -132,9 +132,7 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{command: cmd.CommandPath(), err: fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
-	})
+	root.SetFlagErrorFunc(flagError)
 	logs.add(root.PersistentFlags())
 	profiles.add(root.PersistentFlags())
 	set.add(root.PersistentFlags())
