@@ -116,6 +116,11 @@ func TestReport(t *testing.T) {
 func TestPrintTable(t *testing.T) {
 	table := Table{Title: "groups", Columns: []Column{{Name: "name"}, {Name: "size", Right: true}, {Name: "zone", Wide: true}},
 		Rows: [][]string{{"a-small", "3", "z1"}, {"b", "12", "z2"}}}
+	var wide bytes.Buffer
+	IO{Out: &wide}.PrintTable(Table{Columns: table.Columns[:2], Rows: [][]string{{"ノード群", "3"}, {"👩‍👩‍👧‍👦", "12"}, {"e\u0301tage", "4"}}}, FormatTable)
+	if want := "NAME      SIZE\nノード群     3\n👩‍👩‍👧‍👦          12\ne\u0301tage        4\n"; wide.String() != want {
+		t.Errorf("wide characters:\n%swant\n%s", wide.String(), want)
+	}
 	for format, want := range map[Format]string{
 		FormatTable: "groups\nNAME     SIZE\na-small     3\nb          12\n",
 		FormatWide:  "groups\nNAME     SIZE  ZONE\na-small     3  z1\nb          12  z2\n",

@@ -5,14 +5,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/widetable"
 )
 
 func (p *page) curves(c *Comparison) {
 	p.heading("Over time")
 	width := 0
 	for _, s := range c.Sides {
-		width = max(width, len([]rune(s.Label)))
+		width = max(width, displaywidth.String(s.Label))
 	}
 	var b strings.Builder
 	for _, part := range []struct {
@@ -25,7 +28,7 @@ func (p *page) curves(c *Comparison) {
 		}
 		fmt.Fprintf(&b, "%s, 0 to %.0f:\n", part.what, top)
 		for _, s := range c.Sides {
-			fmt.Fprintf(&b, "  %-*s |%s|\n", width, s.Label, spark(part.of(s), time.Duration(s.Length), top))
+			fmt.Fprintf(&b, "  %s |%s|\n", widetable.Pad(s.Label, width), spark(part.of(s), time.Duration(s.Length), top))
 		}
 	}
 	p.block(b.String())
