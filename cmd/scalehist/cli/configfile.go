@@ -122,6 +122,7 @@ func (f *configFile) entry(cmd *cobra.Command, key, value *yaml.Node, flags map[
 	if err != nil {
 		return err
 	}
+	v.line = key.Line
 	values[key.Value] = v
 	return nil
 }
@@ -137,7 +138,7 @@ func subCommand(cmd *cobra.Command, name string) *cobra.Command {
 
 // value reads one value, a list of them, or for flags such as --bounds a mapping.
 func (f *configFile) value(flag *pflag.Flag, n *yaml.Node) (fileValue, error) {
-	v := fileValue{line: n.Line}
+	v := fileValue{}
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
 		v.values = []string{n.Value}

@@ -146,6 +146,29 @@ func TestSettingsErrors(t *testing.T) {
 	}
 }
 
+// TestConfigurationPage: the file of docs/configuration.md is read, and shows as the page says.
+func TestConfigurationPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "configuration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	file, rest, _ := strings.Cut(rest, "```")
+	_, rest, _ = strings.Cut(rest, "--config-file ci.yaml\n")
+	want, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("the page has no file, or no command that shows it")
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("ci.yaml", []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := runWith(t, map[string]string{"SCALEHIST_SEED": "4"}, "config", "show", "replay", "--config-file", "ci.yaml")
+	if code != ExitOK || stdout != want {
+		t.Errorf("exit %d, %q, printed\n%swant\n%s", code, stderr, stdout, want)
+	}
+}
+
 // FuzzConfigFile: no file makes it panic.
 func FuzzConfigFile(f *testing.F) {
 	for _, text := range []string{"", "seed: 3", "replay: {seed: 3, bounds: {a: 1}}", "a: &a {b: *a}", "? [x]\n: 3", "!!binary x: y", "<<: {seed: 3}"} {

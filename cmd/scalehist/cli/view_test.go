@@ -1,10 +1,21 @@
 package cli
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/view"
+	"github.com/scalehist/scalehist/internal/goldentest"
 )
 
 // mainVariable makes the test binary the command itself, for tests that need a process of its own.
@@ -32,4 +43,59 @@ func TestViewWithoutTerminal(t *testing.T) {
 	if code, _, stderr = run(t, t.Context(), "view", "nowhere"); code != ExitFailed || !strings.Contains(stderr, "--report-dir") {
 		t.Errorf("exit %d, error %q; want one that says how to make a report", code, stderr)
 	}
+}
+
+// TestViewPage: the screens of docs/view.md are those of the commands it gives. With -update it writes them.
+func TestViewPage(t *testing.T) {
+	inRepository(t)
+	dir := filepath.Join(t.TempDir(), "report")
+	if code, _, stderr := run(t, t.Context(), "replay", "two-machine-sizes", "--control-plane", "memory", "--report-dir", dir); code == ExitFailed {
+		t.Fatal(stderr)
+	}
+	r, err := readReport(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "docs/view.md"
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)<!-- ([0-9]+) lines, keys: ([^\n]*) -->\n```\n(.*?)```\n")
+	made := blocks.ReplaceAllStringFunc(string(page), func(block string) string {
+		found := blocks.FindStringSubmatch(block)
+		height, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Error(err)
+		}
+		return fmt.Sprintf("<!-- %d lines, keys: %s -->\n```\n%s```\n", height, found[2], screenAfter(view.New(r), 80, height, found[2]))
+	})
+	if n := len(blocks.FindAllString(made, -1)); n < 3 {
+		t.Errorf("%s has %d screens", file, n)
+	}
+	goldentest.Text(t, file, made, *updatePages)
+}
+
+var updatePages = flag.Bool("update", false, "write the screens of docs/view.md")
+
+// screenAfter is what is seen after keys, letter by letter; words in <> are named keys.
+func screenAfter(m tea.Model, width, height int, keys string) string {
+	m, _ = m.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	named := map[string]rune{"<down>": tea.KeyDown, "<enter>": tea.KeyEnter, "<tab>": tea.KeyTab}
+	for keys != "" {
+		name, _, _ := strings.Cut(keys, ">")
+		if code, ok := named[name+">"]; ok {
+			m, _ = m.Update(tea.KeyPressMsg{Code: code})
+			keys = keys[len(name)+1:]
+			continue
+		}
+		key, size := utf8.DecodeRuneInString(keys)
+		m, _ = m.Update(tea.KeyPressMsg{Code: key, Text: string(key)})
+		keys = keys[size:]
+	}
+	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
 }

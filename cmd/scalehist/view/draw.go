@@ -205,10 +205,35 @@ func wrap(indent, line string, width int) []string {
 	if width <= 3*len(indent) {
 		indent = ""
 	}
+	room := max(1, width-len(indent))
 	var out []string
-	for l := range strings.SplitSeq(ansi.Wrap(line, max(1, width-len(indent)), " ,"), "\n") {
-		out = append(out, clip(indent+l, width))
+	text, used := "", 0
+	flush := func() {
+		out = append(out, indent+text)
+		text, used = "", 0
 	}
+	for i, word := range strings.Split(line, " ") {
+		wide := ansi.StringWidth(word)
+		if i > 0 && used+1+wide <= room {
+			text, used = text+" "+word, used+1+wide
+			continue
+		}
+		if i > 0 {
+			flush()
+		}
+		for wide > room {
+			part := ansi.Truncate(word, room, "")
+			if part == "" {
+				break // a character that is wider than the room
+			}
+			text = part
+			flush()
+			word = word[len(part):]
+			wide = ansi.StringWidth(word)
+		}
+		text, used = clip(word, room), min(wide, room)
+	}
+	flush()
 	return out
 }
 
