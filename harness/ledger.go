@@ -31,10 +31,8 @@ type ledger struct {
 	steps     []scalehist.SizeStep
 	resizes   int // how many of the provider's are among steps
 	loops     int
-	// lastAction is the last of decisions that asked anything of the cloud provider or began to remove a node.
-	lastAction *scalehist.Decision
-	explained  string // what the last decision explained
-	texts      texts
+	explained string // what the last decision explained
+	texts     texts
 
 	// pods are the live ones by name, demands all that ever were fed in or lost their node, in order.
 	pods     map[types.NamespacedName]*podLedger
@@ -44,6 +42,9 @@ type ledger struct {
 	nodeList []*nodeLedger
 	byNode   map[string]*nodeLedger
 	live     int // nodes that are there
+
+	// lastAction is the last of decisions that asked anything of the cloud provider or began to remove a node.
+	lastAction *scalehist.Decision
 }
 
 // texts holds one copy of each text of a report.

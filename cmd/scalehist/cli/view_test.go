@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,7 +44,7 @@ func TestViewWithoutTerminal(t *testing.T) {
 	}
 }
 
-// TestViewPage: the screens of docs/view.md are those of the commands it gives. With -update it writes them.
+// TestViewPage: the screens of docs/view.md are those of the commands it gives. With SCALEHIST_UPDATE=1 it writes them.
 func TestViewPage(t *testing.T) {
 	inRepository(t)
 	dir := filepath.Join(t.TempDir(), "report")
@@ -73,10 +72,8 @@ func TestViewPage(t *testing.T) {
 	if n := len(blocks.FindAllString(made, -1)); n < 3 {
 		t.Errorf("%s has %d screens", file, n)
 	}
-	goldentest.Text(t, file, made, *updatePages)
+	goldentest.Text(t, file, made, os.Getenv("SCALEHIST_UPDATE") != "")
 }
-
-var updatePages = flag.Bool("update", false, "write the screens of docs/view.md")
 
 // screenAfter is what is seen after keys, letter by letter; words in <> are named keys.
 func screenAfter(m tea.Model, width, height int, keys string) string {
