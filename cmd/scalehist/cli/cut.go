@@ -68,9 +68,8 @@ The new file appears complete or not at all; an existing one is never replaced.`
 	}
 	cmd.Flags().Var(&from, "from", "start of the window (default: start of the history)")
 	cmd.Flags().Var(&until, "to", "end of the window (default: end of the history)")
-	cmd.Flags().StringVarP(&to, "file", "f", "", "the history to make (OUT.db)")
-	alsoCalled(cmd, map[string]string{"out": "file"})
-	requireFlag(cmd, "file")
+	cmd.Flags().StringVarP(&to, "out", "f", "", "the history to make (OUT.db)")
+	requireFlag(cmd, "out")
 	addFormatFlag(cmd, &format)
 	return cmd
 }

@@ -58,7 +58,7 @@ sort. See docs/redact.md for what the copy still tells.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runRedact(cmd, s, args[0], &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.to, "file", "f", "", "the history to make (OUT.db)")
+	flags.StringVarP(&f.to, "out", "f", "", "the history to make (OUT.db)")
 	flags.StringVar(&f.saltFile, "salt-file", "", "file with the salt, at least 16 characters; random without it")
 	flags.StringVar(&f.saveSalt, "save-salt", "", "write the random salt to this file, which must not exist")
 	flags.StringVar(&f.saveMapping, "save-mapping", "", "write what was replaced, as JSON, to this file, which must not exist")
@@ -67,8 +67,8 @@ sort. See docs/redact.md for what the copy still tells.`,
 	flags.BoolVar(&f.force, "overwrite", false, "replace the output if it exists")
 	addFormatFlag(cmd, &f.format)
 	cmd.MarkFlagsMutuallyExclusive("salt-file", "save-salt")
-	alsoCalled(cmd, map[string]string{"force": "overwrite", "keep": "keep-labels"})
-	requireFlag(cmd, "file")
+	alsoCalled(cmd, map[string]string{"force": "overwrite", "keep": "keep-labels", "file": "out"})
+	requireFlag(cmd, "out")
 	return cmd
 }
 

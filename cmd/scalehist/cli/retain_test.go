@@ -72,7 +72,7 @@ func TestRetainErrors(t *testing.T) {
 		{[]string{"compact", text}, cli.ExitFailed, "is not a scalehist history"},
 		{[]string{"compact", text + "x"}, cli.ExitFailed, "does not exist"},
 		{[]string{"cut", text, "-f", text + ".out"}, cli.ExitFailed, "is not a scalehist history"},
-		{[]string{"cut", text}, cli.ExitFailed, `"file" not set`},
+		{[]string{"cut", text}, cli.ExitFailed, `"out" not set`},
 	} {
 		code, _, errs := scalehist(t, "", c.args...)
 		if code != c.code || !strings.Contains(errs, c.want) {

@@ -88,7 +88,7 @@ func TestSettingsReachTheCommand(t *testing.T) {
 		t.Error("SCALEHIST_OUTPUT set the output of all commands, for some of which it is a file")
 	}
 	to := filepath.Join(t.TempDir(), "x.db")
-	env = map[string]string{"SCALEHIST_CUT_FILE": to} // a required flag
+	env = map[string]string{"SCALEHIST_CUT_OUT": to} // a required flag
 	inRepository(t)
 	if code, stdout, stderr := runWith(t, env, "cut", "idle-after-burst", "--to", "+1m"); code != ExitOK || !exists(to) {
 		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
