@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -202,5 +203,23 @@ func TestDiverging(t *testing.T) {
 	}
 	if d := report.Diverging(map[string]int{"a-small": 1, "b-large": 3}, sample()); d == nil || d.Loop != 2 {
 		t.Errorf("want loop 2, which passed a-small by, got %v", d)
+	}
+}
+
+// TestWideNames: the table aligns when names of node groups take two columns a character, or several code points a character.
+func TestWideNames(t *testing.T) {
+	r := &scalehist.ReplayReport{Scenario: "wide"}
+	names := []string{"ノード群", "👩‍👩‍👧‍👦-family", "e\u0301tage", "plain"}
+	for _, name := range names {
+		r.NodeGroups = append(r.NodeGroups, scalehist.NodeGroupResult{Name: name, MachineType: "m5.large"})
+	}
+	at := map[int]bool{}
+	for line := range strings.SplitSeq(report.Text(r), "\n") {
+		if before, _, found := strings.Cut(line, "m5.large"); found {
+			at[displaywidth.String(before)] = true
+		}
+	}
+	if len(at) != 1 {
+		t.Errorf("the second column begins at %v:\n%s", at, report.Text(r))
 	}
 }
