@@ -74,7 +74,7 @@ func TestMistakes(t *testing.T) {
 func TestNoBinaries(t *testing.T) {
 	t.Setenv("KUBEBUILDER_ASSETS", filepath.Join(t.TempDir(), "nowhere"))
 	code, _, stderr := run(t, t.Context(), "replay", filepath.Join("..", "..", "..", "fixtures", "full-day", "recording.db"), "--control-plane", "envtest")
-	if code != ExitFailed || !strings.Contains(stderr, "KUBEBUILDER_ASSETS is ") || !strings.Contains(stderr, "unset it") {
+	if code != ExitFailed || !strings.Contains(stderr, "KUBEBUILDER_ASSETS is ") || !strings.Contains(stderr, "unset it") || !strings.Contains(stderr, "--control-plane memory needs no processes") {
 		t.Errorf("exit %d, error %q", code, stderr)
 	}
 }
