@@ -20,7 +20,7 @@ var groupRules = []Rule{
 	{Code: "SH303", Title: "bounds guessed from nodes", Severity: Warning, run: guessedBounds,
 		Doc: "Min and max of the group were not known: they are 0 and the most nodes ever seen at once. A replay cannot grow the group beyond that, which " +
 			"the real autoscaler perhaps could.",
-		Advice: "give the bounds: `scalehist replay --node-group NAME=MIN:MAX`, or record with a mapping file"},
+		Advice: "give the bounds: `scalehist replay --bounds NAME=MIN:MAX`, or record with a mapping file"},
 	{Code: "SH304", Title: "target size guessed from nodes", Severity: Info, run: guessedTargets,
 		Doc: "The target size of the group was counted from its nodes: it follows a scale-up only when the nodes join. Recorded steps come later than the " +
 			"decision that made them, and provision delays cannot be learned from them.",
@@ -28,10 +28,10 @@ var groupRules = []Rule{
 	{Code: "SH305", Title: "target size outside the bounds", Severity: Warning, run: outOfBounds,
 		Doc: "The recorded target size is above the group's max or below its min: somebody else sized it, or the bounds are wrong. The autoscaler of a " +
 			"replay does not grow a group above its max, and one below its min stays so without --enforce-node-group-min-size.",
-		Advice: "check the bounds; override them with `scalehist replay --node-group NAME=MIN:MAX`"},
+		Advice: "check the bounds; override them with `scalehist replay --bounds NAME=MIN:MAX`"},
 	{Code: "SH306", Title: "inverted bounds", Severity: Error, run: invertedBounds,
 		Doc:    "The node group's min is above its max, or a bound is negative: no cloud provider has such a group.",
-		Advice: "correct the node-group source, or override the bounds with `scalehist replay --node-group NAME=MIN:MAX`"},
+		Advice: "correct the node-group source, or override the bounds with `scalehist replay --bounds NAME=MIN:MAX`"},
 	{Code: "SH307", Title: "node of an unknown group", Severity: Warning, run: unknownGroup,
 		Doc:    "A node names a node group that was never recorded. A replay treats the node as one outside every group.",
 		Advice: "record the groups: `scalehist record --node-groups`, or kind NodeGroup in the object log"},

@@ -49,6 +49,9 @@ type ledger struct {
 	byNode   map[string]*nodeLedger
 	gated    map[types.NamespacedName]bool // had scheduling gates when they came, and no node yet
 	live     int                           // nodes that are there
+
+	// lastAction is the last of decisions that asked anything of the cloud provider or began to remove a node.
+	lastAction *scalehist.Decision
 }
 
 // texts holds one copy of each text of a report.
@@ -390,6 +393,9 @@ func (l *ledger) keep(d scalehist.Decision) {
 	}
 	l.texts.shareAll(d.Notes)
 	l.decisions = append(l.decisions, d)
+	if d.Acted() || len(d.Deleting) > 0 {
+		l.lastAction = &d
+	}
 }
 
 // worked keeps what was done between two loops, if it asked anything of the cloud provider or says something.

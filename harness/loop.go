@@ -333,8 +333,9 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 	}
 	if r.opts.progress != nil {
 		r.opts.progress(Progress{
-			Now: t, Start: r.in.Start, End: r.in.End,
+			Now: t, Start: r.in.Start, End: r.end,
 			Nodes: r.ledger.standing(), Pending: len(r.pending), LastDecision: r.ledger.lastSummary(),
+			LastAction: r.ledger.lastAction, Groups: r.provider.Groups,
 		})
 	}
 	return nil

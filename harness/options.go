@@ -61,9 +61,17 @@ type Observer struct {
 
 // Progress is what a live view shows.
 type Progress struct {
+	// Now is virtual time, which goes from Start to End.
 	Now, Start, End time.Time
-	Nodes, Pending  int
-	LastDecision    string
+	// Nodes counts the nodes there are, Pending the pods the scheduler has found no node for.
+	Nodes, Pending int
+	// LastDecision is the summary of the last loop that mattered.
+	LastDecision string
+	// LastAction is the last decision that asked anything of the cloud provider or began to remove a node, nil before there is
+	// one. It is to be read only.
+	LastAction *scalehist.Decision
+	// Groups are the node groups with their target sizes as of Now, in name order. It may be called until the callback returns.
+	Groups func() []scalehist.NodeGroup
 }
 
 // Option changes how a scenario is replayed.

@@ -260,6 +260,47 @@ func TestEngineErrorsSayWhoAndWhen(t *testing.T) {
 	}
 }
 
+// TestProgress: what a live view is told goes to the end of what is played, and ends with what the report says.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var last harness.Progress
+	sizes := map[string]int{}
+	r, err := harness.NewInputReplayer(t.Context(), small(t), harness.OnControlPlane(harness.Memory), harness.WithAutoscaler(greedyOn("std")),
+		harness.WithProgress(func(p harness.Progress) {
+			if p.Now.Before(last.Now) || p.LastAction == nil && last.LastAction != nil {
+				t.Errorf("progress %+v after %+v", p, last)
+			}
+			last = p
+			for _, g := range p.Groups() {
+				sizes[g.Name] = g.TargetSize
+			}
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := r.Replay(t.Context(), 2*time.Minute)
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if !last.End.Equal(report.EndTime) || !last.Start.Equal(report.StartTime) {
+		t.Errorf("from %s to %s, want %s to %s", last.Start, last.End, report.StartTime, report.EndTime)
+	}
+	for _, g := range report.NodeGroups {
+		if sizes[g.Name] != g.Final {
+			t.Errorf("%s has %d nodes, the report says %d", g.Name, sizes[g.Name], g.Final)
+		}
+	}
+	var acted *scalehist.Decision
+	for i := range report.Decisions {
+		if d := &report.Decisions[i]; d.Acted() || len(d.Deleting) > 0 {
+			acted = d
+		}
+	}
+	if acted == nil || last.LastAction == nil || acted.Loop != last.LastAction.Loop || acted.Summary() != last.LastAction.Summary() {
+		t.Errorf("last action %+v, the report's is %+v", last.LastAction, acted)
+	}
+}
+
 // TestCancelLeavesNothing: cancelled in the middle, a replay ends at once, and Close leaves no process behind.
 func TestCancelLeavesNothing(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -247,5 +248,23 @@ func TestTimelineTellsWhatChanged(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWideNames: the table aligns when names of node groups take two columns a character, or several code points a character.
+func TestWideNames(t *testing.T) {
+	r := &scalehist.ReplayReport{Scenario: "wide"}
+	names := []string{"ノード群", "👩‍👩‍👧‍👦-family", "e\u0301tage", "plain"}
+	for _, name := range names {
+		r.NodeGroups = append(r.NodeGroups, scalehist.NodeGroupResult{Name: name, MachineType: "m5.large"})
+	}
+	at := map[int]bool{}
+	for line := range strings.SplitSeq(report.Text(r), "\n") {
+		if before, _, found := strings.Cut(line, "m5.large"); found {
+			at[displaywidth.String(before)] = true
+		}
+	}
+	if len(at) != 1 {
+		t.Errorf("the second column begins at %v:\n%s", at, report.Text(r))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/widetable"
 )
 
 // Text is the report as a page for a terminal.
@@ -242,7 +243,7 @@ func writeRun(b *strings.Builder, run *scalehist.RunInfo) {
 
 // newTable is kubectl's look: no borders, header in capitals, two spaces between columns.
 func newTable() table.Writer {
-	t := table.NewWriter()
+	t := widetable.New()
 	t.SetStyle(table.StyleDefault)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
 	t.Style().Box.PaddingLeft, t.Style().Box.PaddingRight = "", "  "

@@ -66,8 +66,3 @@ func someHistories(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
-
-// completeHistories is completeHistory for commands that take several.
-func completeHistories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{"db"}, cobra.ShellCompDirectiveFilterFileExt
-}

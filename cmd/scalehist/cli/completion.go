@@ -37,11 +37,3 @@ func newCompletionCommand(s IO) *cobra.Command {
 		},
 	}
 }
-
-// completeHistory completes the one history a command takes: files that end in .db, and nothing after it.
-func completeHistory(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return []string{"db"}, cobra.ShellCompDirectiveFilterFileExt
-}

@@ -35,7 +35,14 @@ func controlPlane(cmd *cobra.Command, s IO, name, logs string) (harness.Option, 
 	case name == harness.EnvTest:
 		return harness.WithControlPlane(name, func(ctx context.Context, o kvcl.Options) (kvcl.ControlPlane, error) {
 			o.LogDir, o.Assets = logs, assets.Options{Progress: s.Err}
-			return kvcl.Start(ctx, o)
+			plane, err := kvcl.Start(ctx, o)
+			switch {
+			case err == nil:
+				return plane, nil
+			case ctx.Err() != nil:
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w; --control-plane %s needs no processes", err, harness.Memory)
 		}), nil
 	case logs != "":
 		return nil, UsageErrorf(cmd, "--log-dir: a control plane in memory has no processes that log; leave it out, or use --control-plane %s", harness.EnvTest)

@@ -49,6 +49,8 @@ printed, and the command that runs it again. The counts at the end say what was 
 The control planes are ` + strings.Join(planeNames(), ", ") + `: envtest is a real kube-apiserver and etcd; memory is the same
 without processes; memory-stock is memory with a scheduler that does not remember what it found out about nodes.
 
+With -v it prints every program before it runs, and everything that was exercised.
+
 The exit code is 0 when nothing differs, 1 when something does, 2 on an error.`,
 		Example: `  # Does the control plane in memory do what an API server does?
   scalehist crosscheck
@@ -80,7 +82,6 @@ The exit code is 0 when nothing differs, 1 when something does, 2 on an error.`,
 	flags.IntVar(&f.tries, "shrink-tries", crosscheck.DefaultTries, "how many runs may be spent on making one program smaller; 0: none")
 	flags.StringSliceVar(&f.planes, "planes", []string{"envtest", "memory"}, "the two control planes: "+strings.Join(planeNames(), ", "))
 	flags.StringArrayVar(&f.ignore, "ignore", nil, "a difference that is known, by its first line (repeatable): 'Pod .Spec.Overhead'")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every program before it runs, and everything that was exercised")
 	cmd.MarkFlagsMutuallyExclusive("seed", "seeds")
 	cmd.MarkFlagsMutuallyExclusive("seed", "first-seed")
 	if err := cmd.RegisterFlagCompletionFunc("planes", completePlanes); err != nil {
@@ -150,6 +151,9 @@ func (f *crosscheckFlags) options(cmd *cobra.Command, s IO) (o crosscheck.Option
 }
 
 func runCrosscheck(cmd *cobra.Command, s IO, f *crosscheckFlags) error {
+	if n, err := cmd.Flags().GetCount("verbose"); err == nil {
+		f.verbose = n > 0
+	}
 	o, err := f.options(cmd, s)
 	if err != nil {
 		return err

@@ -51,11 +51,9 @@ docs/doctor.md lists the rules; --explain tells of one.`,
 
   # What does a code mean?
   scalehist doctor --explain SH501`,
-		Args: cobra.ArbitraryArgs,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"db"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runDoctor(cmd, s, f, args) },
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeHistories,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runDoctor(cmd, s, f, args) },
 	}
 	flags := cmd.Flags()
 	formats := []string{doctorText, doctorJSON, doctorGitHub}

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/scalehist/scalehist/internal/near"
 )
 
 // The exit codes of scalehist.
@@ -42,6 +45,9 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // Differed is the error of a command whose comparison differs and that has printed the difference.
 func Differed() error { return &ExitError{Code: ExitDiffered} }
 
+// program begins the path of every command.
+const program = "scalehist "
+
 // usageError is a wrong flag or argument: the message is followed by the command to read.
 type usageError struct {
 	command string
@@ -49,7 +55,7 @@ type usageError struct {
 }
 
 func (e *usageError) Error() string {
-	return fmt.Sprintf("%s: see '%s --help'", strings.TrimSpace(e.err.Error()), e.command)
+	return fmt.Sprintf("%s: see '%s --help'", strings.TrimPrefix(strings.TrimSpace(e.err.Error()), program), e.command)
 }
 
 func (e *usageError) Unwrap() error { return e.err }
@@ -57,6 +63,35 @@ func (e *usageError) Unwrap() error { return e.err }
 // UsageErrorf reports wrong flags or arguments of cmd; the message needs no "what to do", it points at the help.
 func UsageErrorf(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+}
+
+// usageOf makes errors about flags and arguments that cobra finds into errors that say where to read on.
+func usageOf(cmd *cobra.Command, err error) error {
+	var known *usageError
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	text := err.Error()
+	for _, begin := range []string{"unknown command ", "required flag(s) ", "if any flags in the group ", "at least one of the flags in the group "} {
+		if strings.HasPrefix(text, begin) && !strings.Contains(text, "Did you mean this?") {
+			return &usageError{command: cmd.CommandPath(), err: err}
+		}
+	}
+	return err
+}
+
+// flagError says which flag may have been meant by one that is not known.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	suggestion := ""
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var known []string
+		for _, f := range allFlags(cmd) {
+			known = append(known, "--"+f.Name)
+		}
+		suggestion = near.Suggest("--"+unknown.GetSpecifiedName(), known)
+	}
+	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf("%s: %w%s", cmd.CommandPath(), err, suggestion)}
 }
 
 // exactArgs is cobra.ExactArgs with an error that names the missing thing: what is "FILE.db".

@@ -122,7 +122,14 @@ func readReport(path string) (*scalehist.ReplayReport, error) {
 			return nil, fmt.Errorf("there is no %s: give a report file, or the directory of 'scalehist replay --report-dir'", path)
 		}
 	}
-	return reports.Read(path)
+	if isHistory(path) {
+		return nil, fmt.Errorf("%s is a history, not a report: 'scalehist replay %s --report-dir DIR' makes one", path, path)
+	}
+	r, err := reports.Read(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: give a report.json, or the directory of 'scalehist replay --report-dir'", err)
+	}
+	return r, nil
 }
 
 // completeReport completes the one report a command takes.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,16 +14,6 @@ import (
 
 	"github.com/scalehist/scalehist/harness/report/ci"
 )
-
-// asCommand makes the test binary the command, for the scripts below.
-const asCommand = "SCALEHIST_TEST_AS_COMMAND"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asCommand) != "" {
-		os.Exit(Execute(context.Background(), os.Args[1:], Stdio()))
-	}
-	os.Exit(m.Run())
-}
 
 // workbench is a directory in which the scripts of CI run as they are written: with scenarios, prices and a policy as a
 // calling repository has them, and with stand-ins for what would build or download.
@@ -46,7 +35,7 @@ func newWorkbench(t *testing.T) *workbench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asCommand, self)
+	command := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", mainVariable, self)
 	w.write("tools/scalehist", command, 0o755)
 	// go -C SOURCE build -trimpath -o OUT ./cmd/scalehist, where the source is a checkout of this repository.
 	w.write("tools/go", fmt.Sprintf(`#!/bin/sh

@@ -39,7 +39,7 @@ func TestImportInspectExport(t *testing.T) {
 	if !strings.Contains(errs, "warning: skipped 1 lines of kind example.com/v1/Widget") {
 		t.Errorf("import does not warn:\n%s", errs)
 	}
-	if code, _, errs = scalehist(t, "", "import", log, "-o", db); code != cli.ExitFailed || !strings.Contains(errs, "replace it with --force") {
+	if code, _, errs = scalehist(t, "", "import", log, "-o", db); code != cli.ExitFailed || !strings.Contains(errs, "replace it with --overwrite") {
 		t.Errorf("second import: %d\n%s", code, errs)
 	}
 	code, out, errs = scalehist(t, "", "inspect", db)
@@ -107,7 +107,7 @@ func TestErrorsNameWhatWasAsked(t *testing.T) {
 		{[]string{"export", db, "-o", missing}, "write " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
 		{[]string{"import", log, "-o", ""}, "import: no file to make: give -o FILE.db"},
 		{[]string{"import", log, "-o", folder}, "import to " + folder + ": it is a directory"},
-		{[]string{"import", log, "-o", folder, "--force"}, "import to " + folder + ": it is a directory"},
+		{[]string{"import", log, "-o", folder, "--overwrite"}, "import to " + folder + ": it is a directory"},
 		{[]string{"import", log, "-o", missing}, "import to " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
 	} {
 		code, _, errs := scalehist(t, "", c.args...)

@@ -51,7 +51,7 @@ appears complete or not at all.`,
 				Progress: func(lines int64) { progress.Set(lines, "") }})
 			var exists *history.ExistsError
 			if errors.As(err, &exists) {
-				return fmt.Errorf("import: %s exists already: choose another name, or replace it with --force", exists.Path)
+				return fmt.Errorf("import: %s exists already: choose another name, or replace it with --overwrite", exists.Path)
 			}
 			if err != nil {
 				return err
@@ -69,7 +69,8 @@ appears complete or not at all.`,
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "the history to make (FILE.db)")
 	cmd.Flags().StringVar(&cluster, "cluster", "", "name of the cluster the log is of")
-	cmd.Flags().BoolVar(&force, "force", false, "replace the output if it exists")
+	cmd.Flags().BoolVar(&force, "overwrite", false, "replace the output if it exists")
+	alsoCalled(cmd, map[string]string{"force": "overwrite"})
 	requireFlag(cmd, "output")
 	return cmd
 }

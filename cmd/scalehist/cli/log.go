@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
@@ -18,13 +20,25 @@ import (
 type logFlags struct {
 	verbose int
 	file    string
-	opened  *os.File
+	// dir is where the files of the command go: with -v the log is one of them.
+	dir    string
+	opened *os.File
 }
+
+// logName is the log among the files of a replay.
+const logName = "scalehist.log"
 
 func (l *logFlags) add(flags *pflag.FlagSet) {
 	flags.CountVarP(&l.verbose, "verbose", "v",
-		"log to standard error: -v decisions, -vv detail, -vvvv the Kubernetes libraries' own")
+		"log to standard error, or to "+logName+" in --report-dir: -v decisions, -vv detail, -vvvv the Kubernetes libraries' own")
 	flags.StringVar(&l.file, "log-file", "", "append the log to this file instead of standard error")
+}
+
+// keepIn lets the log be one of the files that the command writes, where there is a --report-dir.
+func (l *logFlags) keepIn(cmd *cobra.Command) {
+	if flag := cmd.Flags().Lookup("report-dir"); flag != nil {
+		l.dir = flag.Value.String()
+	}
 }
 
 // start puts the logger into the context and behind the global klog, which the Kubernetes libraries write to.
@@ -39,6 +53,18 @@ func (l *logFlags) start(ctx context.Context, stderr io.Writer) (context.Context
 		}
 		l.opened = f
 		logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(level), textlogger.Output(f)))
+	case l.verbose > 0 && l.dir != "":
+		if err := os.MkdirAll(l.dir, 0o755); err != nil {
+			return ctx, fmt.Errorf("--report-dir: %w: choose a directory that can be written to", err)
+		}
+		path := filepath.Join(l.dir, logName)
+		f, err := os.Create(path)
+		if err != nil {
+			return ctx, fmt.Errorf("--report-dir: %w: choose a directory that can be written to", err)
+		}
+		l.opened = f
+		logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(level), textlogger.Output(f)))
+		fmt.Fprintf(stderr, "log: %s\n", path)
 	case l.verbose > 0:
 		logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(level), textlogger.Output(stderr)))
 	}

@@ -28,7 +28,7 @@ const (
 
 type newFlags struct {
 	out, form, pkg, name string
-	force                bool
+	overwrite            bool
 	replay               replayFlags
 }
 
@@ -80,7 +80,7 @@ the file of a Go test, which compiles by itself.`,
 	flags.StringVar(&f.form, "form", "", "yaml, or go (default: as the file ends, else yaml)")
 	flags.StringVar(&f.pkg, "package", "scenarios", "package of a Go test")
 	flags.StringVar(&f.name, "name", "", "name of the scenario (default: as the file or the history)")
-	flags.BoolVar(&f.force, "force", false, "replace the file, if it is there")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "replace the file, if it is there")
 	flags.Var(&r.from, "from", "start of the window; the default is the recording's")
 	flags.Var(&r.to, "to", "end of the window; the default is the recording's")
 	flags.DurationVar(&r.duration, "for", 0, "virtual time to play from the start; may go past the window's end (default: the window)")
@@ -127,8 +127,8 @@ func runNewScenario(cmd *cobra.Command, s IO, f *newFlags, history string) error
 	case f.replay.duration < 0 || f.replay.batch < 0:
 		return UsageErrorf(cmd, "--for and --batch-interval must not be negative")
 	}
-	if _, err := os.Stat(f.out); err == nil && !f.force {
-		return fmt.Errorf("new scenario: %s exists already: choose another name, or replace it with --force", f.out)
+	if _, err := os.Stat(f.out); err == nil && !f.overwrite {
+		return fmt.Errorf("new scenario: %s exists already: choose another name, or replace it with --overwrite", f.out)
 	}
 	one, err := f.scenario(cmd, history)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestGoScaffolds(t *testing.T) {
 		args := append([]string{"new", "scenario", fixture(args[0]), "-f", tmp, "--package", "gospec", "--name", strings.TrimSuffix(file, "_test.go")}, args[1:]...)
 		if os.Getenv("SCALEHIST_UPDATE") != "" {
 			args[4] = path
-			args = append(args, "--force")
+			args = append(args, "--overwrite")
 		}
 		t.Cleanup(func() { _ = os.Remove(tmp) })
 		if code, _, stderr := run(t, t.Context(), args...); code != ExitOK {
@@ -94,11 +94,11 @@ func TestNewErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":    {[]string{"new"}, "scalehist new: of what? scenario"},
+		"nothing":    {[]string{"new"}, "new: of what? scenario"},
 		"unknown":    {[]string{"new", "policy"}, `there is nothing called "policy"`},
 		"no history": {[]string{"new", "scenario"}, "missing argument FILE.db"},
 		"not there":  {[]string{"new", "scenario", "no.db"}, "no.db does not exist: give a history (.db)"},
-		"there":      {[]string{"new", "scenario", fixture("from-zero"), "-f", there}, "exists already: choose another name, or replace it with --force"},
+		"there":      {[]string{"new", "scenario", fixture("from-zero"), "-f", there}, "exists already: choose another name, or replace it with --overwrite"},
 		"form":       {[]string{"new", "scenario", fixture("from-zero"), "--form", "toml"}, `--form "toml": want yaml or go`},
 		"package":    {[]string{"new", "scenario", fixture("from-zero"), "--form", "go", "--package", "a-b"}, "is no name of a Go package"},
 		"go file":    {[]string{"new", "scenario", fixture("from-zero"), "-f", "x.go"}, "ends in _test.go"},

@@ -10,6 +10,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist/internal/widetable"
 )
 
 // Format is how a command prints its result; it is the value of -o.
@@ -79,7 +81,7 @@ func (s IO) PrintTable(t Table, f Format) {
 			show = append(show, i)
 		}
 	}
-	w := table.NewWriter()
+	w := widetable.New()
 	style := table.StyleDefault
 	style.Box = table.BoxStyle{PaddingRight: "  "}
 	style.Options = table.OptionsNoBordersAndSeparators

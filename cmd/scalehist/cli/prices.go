@@ -85,7 +85,7 @@ func (f *priceFlags) read() (*cloudprovider.PriceFile, error) {
 	if f.path != publicPrices {
 		var err error
 		if data, err = os.ReadFile(f.path); err != nil {
-			return nil, fmt.Errorf("--prices: %w", err)
+			return nil, fmt.Errorf("--prices: %w: give a price table, or %q for the shipped list", err, publicPrices)
 		}
 	}
 	file, err := cloudprovider.ParsePriceFile(data)

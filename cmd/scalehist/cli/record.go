@@ -163,7 +163,7 @@ func (f *recordFlags) restConfig() (*rest.Config, error) {
 		return nil, errors.New("kubeconfig: none found: give --kubeconfig, or set KUBECONFIG")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, fmt.Errorf("kubeconfig: %w: give another --kubeconfig or --context, or set KUBECONFIG", err)
 	}
 	return cfg, nil
 }

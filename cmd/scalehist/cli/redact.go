@@ -52,22 +52,23 @@ sort. See docs/redact.md for what the copy still tells.`,
   scalehist redact tuesday.db -f tuesday-redacted.db --salt-file salt
 
   # A label and a namespace that may be seen
-  scalehist redact prod.db -f incident.db --keep team --keep-namespaces kube-system,monitoring`,
+  scalehist redact prod.db -f incident.db --keep-labels team --keep-namespaces kube-system,monitoring`,
 		Args:              exactArgs("FILE.db"),
 		ValidArgsFunction: completeHistory,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runRedact(cmd, s, args[0], &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.to, "file", "f", "", "the history to make (OUT.db)")
+	flags.StringVarP(&f.to, "out", "f", "", "the history to make (OUT.db)")
 	flags.StringVar(&f.saltFile, "salt-file", "", "file with the salt, at least 16 characters; random without it")
 	flags.StringVar(&f.saveSalt, "save-salt", "", "write the random salt to this file, which must not exist")
 	flags.StringVar(&f.saveMapping, "save-mapping", "", "write what was replaced, as JSON, to this file, which must not exist")
-	flags.StringSliceVar(&f.keep, "keep", nil, "label keys to keep, with their values")
+	flags.StringSliceVar(&f.keep, "keep-labels", nil, "label keys to keep, with their values")
 	flags.StringSliceVar(&f.keepNamespaces, "keep-namespaces", f.keepNamespaces, "namespaces to keep; their words stay in all names")
-	flags.BoolVar(&f.force, "force", false, "replace the output if it exists")
+	flags.BoolVar(&f.force, "overwrite", false, "replace the output if it exists")
 	addFormatFlag(cmd, &f.format)
 	cmd.MarkFlagsMutuallyExclusive("salt-file", "save-salt")
-	requireFlag(cmd, "file")
+	alsoCalled(cmd, map[string]string{"force": "overwrite", "keep": "keep-labels", "file": "out"})
+	requireFlag(cmd, "out")
 	return cmd
 }
 
@@ -105,7 +106,7 @@ func runRedact(cmd *cobra.Command, s IO, src string, f *redactFlags) error {
 		Force: f.force, Progress: func(lines int64) { progress.Set(lines, "") }})
 	var exists *history.ExistsError
 	if errors.As(err, &exists) {
-		return fmt.Errorf("redact: %s exists already: choose another name, or replace it with --force", exists.Path)
+		return fmt.Errorf("redact: %s exists already: choose another name, or replace it with --overwrite", exists.Path)
 	}
 	if err != nil {
 		return err

@@ -84,8 +84,8 @@ func TestRedactRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no output", []string{"redact", src}, `"file" not set`},
-		{"output exists", []string{"redact", src, "-f", there}, "replace it with --force"},
+		{"no output", []string{"redact", src}, `"out" not set`},
+		{"output exists", []string{"redact", src, "-f", there}, "replace it with --overwrite"},
 		{"short salt", []string{"redact", src, "-f", filepath.Join(dir, "x.db"), "--salt-file", there}, "give at least 16"},
 		{"no salt file", []string{"redact", src, "-f", filepath.Join(dir, "x.db"), "--salt-file", filepath.Join(dir, "none")}, "--salt-file"},
 		{"salt file exists", []string{"redact", src, "-f", filepath.Join(dir, "x.db"), "--save-salt", there}, "exists already"},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +82,7 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
   scalehist replay prod.db
 
   # The same with another expander and a larger group; keep the report
-  scalehist replay prod.db --autoscaler-flag=--expander=most-pods --node-group workers=1:20 --report-dir gen/most-pods
+  scalehist replay prod.db --autoscaler-flag=--expander=most-pods --bounds workers=1:20 --report-dir gen/most-pods
 
   # Only ten minutes of it, from twenty minutes in
   scalehist replay prod.db --from +20m --to +30m
@@ -123,15 +125,16 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
 	flags.DurationVar(&f.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
 	flags.DurationVar(&f.deletion, "deletion-delay", 0, "time from the deletion of a node to the node being gone (default: the recorded one, else "+cloudprovider.DefaultDeletionDelay.String()+")")
 	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
-	flags.StringToStringVar(&f.bounds, "node-group", nil, "override the bounds of single groups: workers=1:20")
+	flags.StringToStringVar(&f.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
 	flags.Int64Var(&f.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
 	flags.StringVar(&f.ties, "ties", string(harness.TiesByHash), "how ties between equals are broken: by hashes of names, or by creation; with creation a redacted history replays to the same report")
 	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
 	flags.BoolVar(&f.skip, "skip-unsupported", false, "replay although pods use dynamic resource allocation or pod groups, which no control plane here has: those on a node stay there without, the others are left out")
 	flags.BoolVar(&f.full, "full-snapshots", false, "keep whole objects in the report, of its start, its end and each decision about waiting pods, for --playback snapshots and 'scalehist recommend --report'")
 	addOptimalFlag(cmd, &f.optimal)
+	alsoCalled(cmd, map[string]string{"node-group": "bounds"})
 	addControlPlaneFlag(cmd, &f.plane)
-	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there")
+	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
 	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
@@ -157,24 +160,26 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
 
 func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	ctx := cmd.Context()
+	if verbose, err := cmd.Flags().GetCount("verbose"); err == nil && verbose > 0 && f.dir != "" && f.logs == "" && f.plane == harness.EnvTest {
+		f.logs = filepath.Join(f.dir, "control-plane")
+	}
 	opts, err := f.options(cmd, s, path)
 	if err != nil {
 		return err
+	}
+	if f.dir != "" { // before anything is played
+		if err := os.MkdirAll(f.dir, 0o755); err != nil {
+			return fmt.Errorf("--report-dir: %w: choose a directory that can be written to", err)
+		}
 	}
 	seen, err := f.readTruth(cmd)
 	if err != nil {
 		return err
 	}
-	progress, started := s.NewProgress("replaying", 1000), false
-	opts = append(opts, harness.WithProgress(func(p harness.Progress) {
-		started = true
-		part := int64(1000 * p.Now.Sub(p.Start) / max(1, p.End.Sub(p.Start)))
-		progress.Set(min(part, 1000), fmt.Sprintf("+%s, %d nodes, %d pending", p.Now.Sub(p.Start).Round(time.Second), p.Nodes, p.Pending))
-	}))
+	progress := newReplayView(s)
+	opts = append(opts, harness.WithProgress(progress.step))
 	r, err := f.play(ctx, path, seen, opts)
-	if started {
-		progress.Done()
-	}
+	progress.done()
 	if err != nil {
 		return err
 	}
@@ -359,7 +364,7 @@ func (f *replayFlags) perGroup(cmd *cobra.Command, opts []harness.Option) ([]har
 		minSize, err1 := strconv.Atoi(low)
 		maxSize, err2 := strconv.Atoi(high)
 		if !ok || err1 != nil || err2 != nil || minSize < 0 || maxSize < minSize {
-			return nil, UsageErrorf(cmd, "--node-group %s=%s: want min:max, such as 1:20", group, text)
+			return nil, UsageErrorf(cmd, "--bounds %s=%s: want min:max, such as 1:20", group, text)
 		}
 		opts = append(opts, harness.WithNodeGroupBounds(group, minSize, maxSize))
 	}

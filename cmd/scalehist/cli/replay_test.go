@@ -69,10 +69,10 @@ func TestReplayErrors(t *testing.T) {
 		{"outside", []string{good, "--from", "+2h"}, []string{"--from: time +2h", "the recording goes from"}},
 		{"outside, for a file that is not there", []string{"no/such.db", "--from", "+2h"}, []string{"no/such.db does not exist"}},
 		{"wrong way round", []string{good, "--from", "+20s", "--to", "+10s"}, []string{"max-size-reached", "window is empty"}},
-		{"unknown group", []string{good, "--node-group", "sdt=1:2"}, []string{`unknown node group "sdt": there are std`}},
-		{"bad bounds", []string{good, "--node-group", "std=5"}, []string{"--node-group std=5: want min:max"}},
-		{"bounds the wrong way round", []string{good, "--node-group", "std=5:1"}, []string{"--node-group std=5:1: want min:max"}},
-		{"bounds without a group", []string{good, "--node-group", "5:1"}, []string{"--node-group", "5:1"}},
+		{"unknown group", []string{good, "--bounds", "sdt=1:2"}, []string{`unknown node group "sdt": there are std`}},
+		{"bad bounds", []string{good, "--bounds", "std=5"}, []string{"--bounds std=5: want min:max"}},
+		{"bounds the wrong way round", []string{good, "--node-group", "std=5:1"}, []string{"--bounds std=5:1: want min:max"}},
+		{"bounds without a group", []string{good, "--bounds", "5:1"}, []string{"--bounds", "5:1"}},
 		{"delay of an unknown group", []string{good, "--provision-delay-of", "sdt=90s"}, []string{`unknown node group "sdt": there are std`}},
 		{"bad delay", []string{good, "--provision-delay-of", "std=soon"}, []string{"--provision-delay-of std=soon: want a duration"}},
 		{"unknown autoscaler", []string{good, "--autoscaler", "karpenter"}, []string{`--autoscaler: unknown autoscaler "karpenter": choose one of `}},
@@ -156,7 +156,7 @@ func TestReplayAgrees(t *testing.T) {
 
 // TestReplayDiffers: exit code 1, and the text says what differs.
 func TestReplayDiffers(t *testing.T) {
-	code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"), "--node-group", "std=1:6")
+	code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"), "--bounds", "std=1:6")
 	if code != ExitDiffered {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}

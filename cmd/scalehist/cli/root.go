@@ -3,14 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"sort"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"k8s.io/klog/v2"
 )
 
 // IO is where a command reads and writes. Tests pass buffers.
@@ -20,17 +22,29 @@ type IO struct {
 	Err io.Writer
 	// Getenv reads NO_COLOR, KUBECONFIG and the like.
 	Getenv func(string) string
+	// Environ lists the environment as "NAME=value"; nil: none.
+	Environ func() []string
 }
 
 // Stdio is the process's own.
-func Stdio() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv} }
+func Stdio() IO {
+	return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ}
+}
+
+// terminal is the writer behind those that this package puts around one.
+func terminal(w io.Writer) io.Writer {
+	switch k := w.(type) {
+	case *keptWriter:
+		return k.w
+	case *screen:
+		return k.w
+	}
+	return w
+}
 
 // isTerminal says whether w is a terminal that a person looks at.
 func isTerminal(w io.Writer) bool {
-	if k, ok := w.(*keptWriter); ok {
-		w = k.w
-	}
-	f, ok := w.(*os.File)
+	f, ok := terminal(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -64,6 +78,23 @@ func (s IO) color(w io.Writer) bool {
 	return isTerminal(w) && s.env("NO_COLOR") == "" && s.env("TERM") != "dumb"
 }
 
+// Main runs scalehist as a process and returns its exit code. The command has a context that the first Ctrl-C (or SIGTERM)
+// cancels, so that it can stop cleanly; the second one exits at once. What a replay leaves behind then is reaped by the next one.
+func Main() int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(ExitInterrupted)
+	}()
+	return Execute(ctx, os.Args[1:], Stdio())
+}
+
 // constructors holds what the files of this package registered.
 var constructors []func(IO) *cobra.Command
 
@@ -78,13 +109,23 @@ func Execute(ctx context.Context, args []string, s IO) int {
 	)
 	out := &keptWriter{w: s.Out}
 	s.Out = out
-	root := newRootCommand(s, &logs, &profiles)
+	if isTerminal(s.Err) && s.env("TERM") != "dumb" {
+		s.Err = newScreen(s.Err)
+	}
+	set := &settings{io: s}
+	root := newRoot(s, &logs, &profiles, set)
 	root.SetArgs(args)
-	err := out.check(root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	err = set.explain(usageOf(cmd, out.check(err)))
 	return report(ctx, s.Err, errors.Join(err, profiles.stop(), logs.close()))
 }
 
+// newRootCommand is the command line with no settings from elsewhere.
 func newRootCommand(s IO, logs *logFlags, profiles *profileFlags) *cobra.Command {
+	return newRoot(s, logs, profiles, &settings{io: s})
+}
+
+func newRoot(s IO, logs *logFlags, profiles *profileFlags, set *settings) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "scalehist",
 		Short: "Record a cluster's scaling history, replay it through any autoscaler",
@@ -104,18 +145,28 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
 	}
+	root.DisableAutoGenTag = true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{command: cmd.CommandPath(), err: fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
-	})
+	root.SetFlagErrorFunc(flagError)
 	logs.add(root.PersistentFlags())
 	profiles.add(root.PersistentFlags())
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	set.add(root.PersistentFlags())
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := set.apply(cmd); err != nil {
+			return err
+		}
+		if err := resolveFixtures(cmd, args); err != nil {
+			return err
+		}
+		logs.keepIn(cmd)
 		ctx, err := logs.start(cmd.Context(), s.Err)
 		cmd.SetContext(ctx)
+		if len(set.applied) > 0 {
+			klog.FromContext(ctx).Info("Settings that are not from the command line", "flags", set.text())
+		}
 		return errors.Join(err, profiles.start())
 	}
 	commands := make([]*cobra.Command, 0, len(constructors))
@@ -124,5 +175,6 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 	}
 	sort.Slice(commands, func(i, j int) bool { return commands[i].Name() < commands[j].Name() })
 	root.AddCommand(commands...)
+	completeFlags(root)
 	return root
 }

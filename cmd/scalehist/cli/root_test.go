@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 )
 
 // run executes scalehist with buffers and returns what it printed.
@@ -72,26 +71,9 @@ func TestVersion(t *testing.T) {
 		t.Errorf("exit %d, printed %q; want 0 and the version of Kubernetes", code, stdout)
 	}
 	code, stdout, _ = run(t, t.Context(), "version", "-o", "json")
-	if code != ExitOK || !strings.Contains(stdout, `"kubernetes": "v1.`) {
+	if code != ExitOK || !strings.Contains(stdout, `"kubernetes": "v1.`) || !strings.Contains(stdout, `"report": "scalehist.io/report/v1"`) || !strings.Contains(stdout, `"history": `) {
 		t.Errorf("exit %d, printed %q; want 0 and JSON", code, stdout)
 	}
-}
-
-// TestHelp: every command says what it does and shows an example.
-func TestHelp(t *testing.T) {
-	root := newRootCommand(IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, &logFlags{}, &profileFlags{})
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
-		if c.Short == "" || c.Long == "" || c.Example == "" {
-			t.Errorf("%s: Short, Long and Example are needed", c.CommandPath())
-		}
-		for _, sub := range c.Commands() {
-			if sub.Name() != "help" {
-				walk(sub)
-			}
-		}
-	}
-	walk(root)
 }
 
 func TestCompletion(t *testing.T) {
@@ -134,6 +116,11 @@ func TestReport(t *testing.T) {
 func TestPrintTable(t *testing.T) {
 	table := Table{Title: "groups", Columns: []Column{{Name: "name"}, {Name: "size", Right: true}, {Name: "zone", Wide: true}},
 		Rows: [][]string{{"a-small", "3", "z1"}, {"b", "12", "z2"}}}
+	var wide bytes.Buffer
+	IO{Out: &wide}.PrintTable(Table{Columns: table.Columns[:2], Rows: [][]string{{"ノード群", "3"}, {"👩‍👩‍👧‍👦", "12"}, {"e\u0301tage", "4"}}}, FormatTable)
+	if want := "NAME      SIZE\nノード群     3\n👩‍👩‍👧‍👦          12\ne\u0301tage        4\n"; wide.String() != want {
+		t.Errorf("wide characters:\n%swant\n%s", wide.String(), want)
+	}
 	for format, want := range map[Format]string{
 		FormatTable: "groups\nNAME     SIZE\na-small     3\nb          12\n",
 		FormatWide:  "groups\nNAME     SIZE  ZONE\na-small     3  z1\nb          12  z2\n",
@@ -143,21 +130,6 @@ func TestPrintTable(t *testing.T) {
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", format, diff)
 		}
-	}
-}
-
-func TestProgressWithoutTerminal(t *testing.T) {
-	var out bytes.Buffer
-	p := IO{Err: &out}.NewProgress("importing", 10)
-	now := p.last
-	p.now = func() time.Time { return now }
-	for range 10 {
-		p.Add(1)
-		now = now.Add(4 * time.Second)
-	}
-	p.Done()
-	if want := "importing: 4 of 10\nimporting: 7 of 10\nimporting: 10 of 10\n"; out.String() != want {
-		t.Errorf("progress %q, want %q", out.String(), want)
 	}
 }
 

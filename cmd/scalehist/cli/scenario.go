@@ -14,9 +14,6 @@ import (
 	"github.com/scalehist/scalehist/internal/near"
 )
 
-// fixturesDir is where scenarios lie in a checkout: one directory each, with its history.
-const fixturesDir = "fixtures"
-
 // scenarioFlags name a history by its scenario: NAME of fixtures/NAME/recording.db or fixtures/NAME.db.
 type scenarioFlags struct {
 	name, dir string

@@ -54,7 +54,8 @@ When it is stopped (Ctrl-C) it prints what is done. A replay that fails is a row
 			}
 			return exactArgs("FILE.db")(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runSweep(cmd, s, f, args) },
+		ValidArgsFunction: completeHistory,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runSweep(cmd, s, f, args) },
 	}
 	cmd.ValidArgsFunction = completeHistory
 	addPageFlag(cmd, &f.format, pageText, pageMarkdown, pageJSON, pageCSV)

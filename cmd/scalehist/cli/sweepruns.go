@@ -38,7 +38,7 @@ type gridFlags struct {
 // gridFlagNames are the flags add adds: what goes with a recording and not with reports.
 var gridFlagNames = []string{
 	"scenario", "fixtures", "engine", "set", "jobs", "autoscaler-flag", "from", "to", "for", "batch-interval", "prices", "region", "price-model", "price-model-of",
-	"fault", "faults", "provision-delay", "provision-delay-of", "node-group", "seed", "control-plane", "optimal",
+	"fault", "faults", "provision-delay", "provision-delay-of", "bounds", "seed", "control-plane", "optimal",
 }
 
 func (f *gridFlags) add(cmd *cobra.Command) {
@@ -59,7 +59,8 @@ func (f *gridFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&r.faultFile, "faults", "", "file (YAML) with a list of faults")
 	flags.DurationVar(&r.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
 	flags.StringToStringVar(&r.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
-	flags.StringToStringVar(&r.bounds, "node-group", nil, "override the bounds of single groups: workers=1:20")
+	flags.StringToStringVar(&r.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
+	alsoCalled(cmd, map[string]string{"node-group": "bounds"})
 	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
 	addOptimalFlag(cmd, &r.optimal)
 	addControlPlaneFlag(cmd, &r.plane)

@@ -169,7 +169,7 @@ func TestTestErrors(t *testing.T) {
 		code int
 		want []string
 	}{
-		"no argument": {nil, ExitFailed, []string{"scalehist test: missing argument FILE.yaml, DIR or GLOB"}},
+		"no argument": {nil, ExitFailed, []string{"test: missing argument FILE.yaml, DIR or GLOB"}},
 		"not there":   {[]string{"nothing.yaml"}, ExitFailed, []string{"nothing.yaml: there is no such file or directory, and nothing matches it"}},
 		"typo":        {[]string{"typo.yaml", "also.yaml"}, ExitFailed, []string{`typo.yaml:3:1: unknown key "expext"; did you mean "expect"?`, "typo.yaml:1:1: expect is missing", "also.yaml:1:1: history: stat no.db"}},
 		"same name":   {[]string{"good.yaml", "same.yaml"}, ExitFailed, []string{`same.yaml:1:1: the name "good" is that of the scenario at good.yaml:1`}},
@@ -282,7 +282,7 @@ func TestEveryReplayFlagIsAKey(t *testing.T) {
 		"autoscaler": "autoscaler", "autoscaler-flag": "flags", "from": "window", "to": "window", "for": "for", "batch-interval": "batchInterval",
 		"playback": "playback", "scheduler": "scheduler", "prices": "prices", "region": "prices", "price-model": "prices", "price-model-of": "nodeGroups",
 		"recorded-faults": "recordedFaults", "fault": "faults", "faults": "faultFile", "provision-delay": "provisionDelay", "deletion-delay": "deletionDelay",
-		"provision-delay-of": "nodeGroups", "node-group": "nodeGroups", "seed": "seed", "ties": "ties", "signs": "signs", "skip-unsupported": "skipUnsupported",
+		"provision-delay-of": "nodeGroups", "bounds": "nodeGroups", "seed": "seed", "ties": "ties", "signs": "signs", "skip-unsupported": "skipUnsupported",
 		"full-snapshots": "fullSnapshots", "control-plane": "controlPlane", "truth": "expect", "optimal": "optimal",
 	}
 	// These say where results go, which test decides for all scenarios.

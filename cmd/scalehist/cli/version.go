@@ -10,6 +10,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 func init() { register(newVersionCommand) }
@@ -22,17 +23,21 @@ type versionInfo struct {
 	Scalehist  string `json:"scalehist"`
 	Commit     string `json:"commit,omitempty"`
 	Kubernetes string `json:"kubernetes"`
-	Go         string `json:"go"`
-	Platform   string `json:"platform"`
+	// Report is the version of the reports it writes and reads, History the newest schema of a history.
+	Report   string `json:"report"`
+	History  int    `json:"history"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
 }
 
 func newVersionCommand(s IO) *cobra.Command {
 	var format Format
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of scalehist and of the Kubernetes inside",
+		Short: "Print the versions of scalehist, of the Kubernetes inside, and of the formats",
 		Long: `Print the versions of scalehist and of the Kubernetes inside: the API server, the scheduler and its plugins that
-a replay runs are of that version, whatever version was recorded.`,
+a replay runs are of that version, whatever version was recorded. The format of reports and the schema of histories are those
+that it writes; older ones are read as well.`,
 		Example: "  scalehist version\n  scalehist version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -40,7 +45,8 @@ a replay runs are of that version, whatever version was recorded.`,
 			if format == FormatJSON {
 				return s.PrintJSON(v)
 			}
-			fmt.Fprintf(s.Out, "scalehist %s\nkubernetes %s\n%s %s\n", v.Scalehist, v.Kubernetes, v.Go, v.Platform)
+			fmt.Fprintf(s.Out, "scalehist %s\nkubernetes %s\nreport format %s\nhistory schema %d\n%s %s\n",
+				v.Scalehist, v.Kubernetes, v.Report, v.History, v.Go, v.Platform)
 			return nil
 		},
 	}
@@ -50,7 +56,10 @@ a replay runs are of that version, whatever version was recorded.`,
 
 // currentVersion reads the build information that the Go linker put into the binary, and the module's own go.mod.
 func currentVersion() versionInfo {
-	v := versionInfo{Scalehist: Version, Kubernetes: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := versionInfo{
+		Scalehist: Version, Kubernetes: "unknown", Report: scalehist.ReportVersion, History: history.SchemaVersion(),
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		v.Scalehist = cmp.Or(v.Scalehist, info.Main.Version)
 		for _, setting := range info.Settings {

@@ -5,16 +5,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/widetable"
 )
 
 func (p *page) curves(c *Comparison) {
 	p.heading("Over time")
 	width := 0
 	for _, s := range c.Sides {
-		width = max(width, text.StringWidth(s.Label))
+		width = max(width, displaywidth.String(s.Label))
 	}
 	slots := widestSlots
 	if p.width > 0 {
@@ -31,7 +32,7 @@ func (p *page) curves(c *Comparison) {
 		}
 		fmt.Fprintf(&b, "%s, 0 to %.0f:\n", part.what, top)
 		for _, s := range c.Sides {
-			fmt.Fprintf(&b, "  %s |%s|\n", text.Pad(s.Label, width, ' '), spark(part.of(s), time.Duration(s.Length), top, slots))
+			fmt.Fprintf(&b, "  %s |%s|\n", widetable.Pad(s.Label, width), spark(part.of(s), time.Duration(s.Length), top, slots))
 		}
 	}
 	p.block(b.String())

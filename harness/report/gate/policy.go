@@ -65,7 +65,7 @@ func (e *PolicyError) Error() string {
 func ReadPolicy(file string) (*Policy, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
+		return nil, fmt.Errorf("policy: %w: give a file with limits; 'scalehist gate init' prints one to begin with", err)
 	}
 	return ParsePolicy(data, file)
 }
