@@ -18,6 +18,7 @@ var varying = []struct {
 	with    string
 }{
 	{"what a replay cost", regexp.MustCompile(`^run: \w+, boot .*$`), "run: PLANE, COST"},
+	{"how long a scenario took", regexp.MustCompile(`^(passed|failed) +[0-9.]+s`), "$1 TIME"},
 	{"what replays cost together", regexp.MustCompile(`\b(took|in|wall|after) [0-9.]+(ms|s|m[0-9.]+s)\b`), "$1 TIME"},
 	{"the version of scalehist", regexp.MustCompile(`^scalehist\s+\S+( \(\S+\))?$`), "scalehist VERSION"},
 	{"a version of Go", regexp.MustCompile(`\bgo1\.\d+(\.\d+)?\b`), "GOVERSION"},
