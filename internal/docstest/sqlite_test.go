@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -73,7 +74,7 @@ func sqlite3(args []string, in io.Reader, out io.Writer) (err error) {
 	}
 	table := [][]string{names}
 	for rows.Next() {
-		values, pointers := make([]sql.NullString, len(names)), make([]any, len(names))
+		values, pointers := make([]any, len(names)), make([]any, len(names))
 		for i := range values {
 			pointers[i] = &values[i]
 		}
@@ -82,7 +83,7 @@ func sqlite3(args []string, in io.Reader, out io.Writer) (err error) {
 		}
 		line := make([]string, len(names))
 		for i, v := range values {
-			line[i] = v.String
+			line[i] = cell(v)
 		}
 		table = append(table, line)
 	}
@@ -90,6 +91,24 @@ func sqlite3(args []string, in io.Reader, out io.Writer) (err error) {
 		return err
 	}
 	return columns(out, table)
+}
+
+// cell is a value as the shell writes it.
+func cell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []byte:
+		return string(v)
+	case float64:
+		text := strconv.FormatFloat(v, 'g', 15, 64)
+		if !strings.ContainsAny(text, ".eIN") {
+			text += ".0"
+		}
+		return text
+	default:
+		return fmt.Sprint(v)
+	}
 }
 
 // columns prints as the shell's mode "column" does: a header, a rule, columns as wide as what is in them.
