@@ -2,6 +2,7 @@ package docstest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -148,23 +149,31 @@ func snapshot(t *testing.T, dir string) {
 	}
 }
 
-// worktree is a directory of a session: the files of the copy as links, gen and bin its own.
+// worktree is a directory of a session: the files of the copy as hard links, so that what a page writes is its own.
 func worktree(t *testing.T, copied string) string {
 	t.Helper()
 	dir := t.TempDir()
-	entries, err := os.ReadDir(copied)
+	err := filepath.WalkDir(copied, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(copied, file)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, rel)
+		switch {
+		case d.Name() == ".git":
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(to, 0o755)
+		}
+		return os.Link(file, to)
+	})
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(dir, "gen"), 0o755)
+	}
 	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.Name() == ".git" {
-			continue
-		}
-		if err := os.Symlink(filepath.Join(copied, e.Name()), filepath.Join(dir, e.Name())); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir(filepath.Join(dir, "gen"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return dir
