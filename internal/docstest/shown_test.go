@@ -23,6 +23,7 @@ var varying = []struct {
 	{"the version of scalehist", regexp.MustCompile(`^scalehist\s+\S+( \(\S+\))?$`), "scalehist VERSION"},
 	{"a version of Go", regexp.MustCompile(`\bgo1\.\d+(\.\d+)?\b`), "GOVERSION"},
 	{"a directory for temporary files", regexp.MustCompile(`/tmp/[A-Za-z0-9._/-]+`), "/tmp/NAME"},
+	{"the hash of a report, which its goldens hold", regexp.MustCompile(`^report sha256:[0-9a-f]{64}$`), "report HASH"},
 	{"the seconds of go test", regexp.MustCompile(`^(ok|FAIL)(\s+\S+)\s+([0-9.]+s|\(cached\))`), "$1$2 TIME"},
 	{"bytes of a file SQLite laid out", regexp.MustCompile(`\b[0-9.]+ [KM]iB\b`), "SIZE"},
 }
