@@ -47,7 +47,11 @@ func Markdown() string {
 ` + "`scalehist doctor FILE...`" + ` checks recorded histories before somebody trusts a replay of them: whether the file is whole, whether what a
 replay needs was recorded, and what a replay will have to guess. It reads; it changes nothing.
 
-` + "```" + `
+<!-- setup
+cp fixtures/full-day/recording.db prod.db
+-->
+<!-- exit: 0 1 -->
+` + "```" + `sh
 scalehist doctor prod.db                          # all rules, the whole history
 scalehist doctor prod.db --from +20m --to +30m    # only what bears on this window
 scalehist doctor fixtures/*/recording.db --min-severity warning

@@ -106,3 +106,46 @@ func TestExplanationAsJSON(t *testing.T) {
 		t.Errorf("second sentence %+v", s)
 	}
 }
+
+// TestExplainPassedOver: a pod below the priority cutoff is pending because of that, unless a loop counted it.
+func TestExplainPassedOver(t *testing.T) {
+	low := func(change func(*scalehist.ReplayReport)) *scalehist.ReplayReport {
+		r := &scalehist.ReplayReport{Scenario: "s", UnschedulableAtEnd: []scalehist.UnschedulablePod{{Namespace: "default", Name: "p", Message: "no room"}}}
+		r.End.UnscheduledPods = []scalehist.PodInfo{{Namespace: "default", Name: "p", Priority: -20}}
+		change(r)
+		return r
+	}
+	const pending = "At the end it is still pending: no room"
+	for _, c := range []struct {
+		name   string
+		change func(*scalehist.ReplayReport)
+		want   []string
+	}{
+		{"by default", func(*scalehist.ReplayReport) {},
+			[]string{pending, "The autoscaler passed it over: its priority -20 is below --expendable-pods-priority-cutoff=-10, and such pods bring no nodes."}},
+		{"by the last flag", func(r *scalehist.ReplayReport) {
+			r.Settings.Flags = []string{"--expendable-pods-priority-cutoff=-100", "--expendable-pods-priority-cutoff=0"}
+		}, []string{pending, "The autoscaler passed it over: its priority -20 is below --expendable-pods-priority-cutoff=0, and such pods bring no nodes."}},
+		{"not below", func(r *scalehist.ReplayReport) { r.Settings.Flags = []string{"--expendable-pods-priority-cutoff=-20"} }, []string{pending}},
+		{"a later setting", func(r *scalehist.ReplayReport) {
+			r.SettingsChanges = []scalehist.SettingsChange{{Settings: scalehist.CASettings{Flags: []string{"--expendable-pods-priority-cutoff=-30"}}}}
+		}, []string{pending}},
+		{"counted", func(r *scalehist.ReplayReport) {
+			r.Decisions = []scalehist.Decision{{Loop: 1, UnschedulablePods: []string{"default/p"}}}
+		}, []string{"Loop 1: it found no room; no group grew.", pending}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, err := report.ExplainPod(low(c.change), "p")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, s := range e.Sentences {
+				got = append(got, s.Text)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("sentences (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

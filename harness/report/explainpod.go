@@ -29,6 +29,7 @@ func ExplainPod(r *scalehist.ReplayReport, name string) (*Explanation, error) {
 	for _, p := range r.UnschedulableAtEnd {
 		if p.Namespace+"/"+p.Name == name {
 			e.say(r.EndTime, "At the end it is still pending: %s", p.Message)
+			e.passedOver(name)
 		}
 	}
 	for _, p := range r.End.ScheduledPods {
