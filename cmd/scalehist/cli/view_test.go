@@ -60,14 +60,14 @@ func TestViewPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?s)<!-- ([0-9]+) lines, keys: ([^\n]*) -->\n```\n(.*?)```\n")
+	blocks := regexp.MustCompile("(?s)<!-- ([0-9]+) lines, keys: ([^\n]*) -->\n```text\n(.*?)```\n")
 	made := blocks.ReplaceAllStringFunc(string(page), func(block string) string {
 		found := blocks.FindStringSubmatch(block)
 		height, err := strconv.Atoi(found[1])
 		if err != nil {
 			t.Error(err)
 		}
-		return fmt.Sprintf("<!-- %d lines, keys: %s -->\n```\n%s```\n", height, found[2], screenAfter(view.New(r), 80, height, found[2]))
+		return fmt.Sprintf("<!-- %d lines, keys: %s -->\n```text\n%s```\n", height, found[2], screenAfter(view.New(r), 80, height, found[2]))
 	})
 	if n := len(blocks.FindAllString(made, -1)); n < 3 {
 		t.Errorf("%s has %d screens", file, n)
