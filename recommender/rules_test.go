@@ -13,6 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist/virtualca/drain"
 )
@@ -60,6 +61,11 @@ func agentSet(cpu string) *appsv1.DaemonSet {
 
 func twoZones() []NodeGroup {
 	return []NodeGroup{testGroup("a", "2x8", 0, 9, 0, inZone("z1")), testGroup("b", "2x8", 0, 9, 0, inZone("z2"))}
+}
+
+// inNamespace moves a pod there; who has its name elsewhere is another.
+func inNamespace(namespace string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Namespace, p.UID = namespace, types.UID(namespace+"/"+string(p.UID)) }
 }
 
 // TestRules has one cluster for each rule a recommendation keeps to, under every strategy.
@@ -120,6 +126,8 @@ func TestRules(t *testing.T) {
 			with: func(r *Request) { r.Constraints.ExpendablePriorityCutoff = &cutoff }, want: map[string]int{}},
 		{name: "without a cutoff none is expendable", request: request(one(9), testPods("idle", 2, "1", "1Gi", withPriority(-11))), want: map[string]int{"a": 1}},
 		{name: "gated pods ask for nothing", request: request(one(9), testPods("later", 1, "1", "1Gi", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "quota"}} })), want: map[string]int{}},
+		{name: "pods of one name in two namespaces are two", request: request(one(9), testPods("web", 1, "2", "1Gi"), testPods("web", 1, "2", "1Gi", inNamespace("team-b"))), want: map[string]int{"a": 2}},
+		{name: "the system's own pods are helped as well", request: request(one(9), testPods("dns", 1, "1", "1Gi", inNamespace(metav1.NamespaceSystem))), want: map[string]int{"a": 1}},
 		{name: "what fits on existing nodes asks for nothing", request: request([]NodeGroup{testGroup("a", "2x8", 0, 9, 1)}, testPods("web", 2, "1", "1Gi")),
 			with: func(r *Request) { r.Objects.Nodes = append(r.Objects.Nodes, testNode("a-0", "a", "2x8")) }, want: map[string]int{}},
 		{name: "what fits on upcoming nodes asks for nothing", request: request([]NodeGroup{testGroup("a", "2x8", 0, 9, 1)}, testPods("web", 3, "1", "1Gi")),
