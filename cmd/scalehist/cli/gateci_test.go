@@ -230,7 +230,8 @@ func TestGateReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(page), "## Try it here\n\n```\n")
+	_, rest, _ := strings.Cut(string(page), "## Try it here\n")
+	_, rest, _ = strings.Cut(rest, "\n```sh\n")
 	script, _, ok := strings.Cut(rest, "\n```\n")
 	if !ok {
 		t.Fatal("there is no block of commands under 'Try it here'")

@@ -73,7 +73,7 @@ func (l *logFlags) start(ctx context.Context, stderr io.Writer) (context.Context
 	if err := flags.Set("v", strconv.Itoa(level)); err != nil {
 		return ctx, fmt.Errorf("log level %d: %w", level, err)
 	}
-	klog.SetLogger(logger)
+	logGlobally(logger)
 	return klog.NewContext(ctx, logger), nil
 }
 
@@ -82,7 +82,7 @@ func (l *logFlags) close() error {
 	if l.opened == nil {
 		return nil
 	}
-	klog.SetLogger(logr.Discard())
+	logGlobally(logr.Discard())
 	f := l.opened
 	l.opened = nil
 	return f.Close()
