@@ -3,7 +3,6 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"debug/elf"
 	"fmt"
 	"io"
@@ -31,6 +30,8 @@ type contents struct {
 	// Scalehist, KubeAPIServer and Etcd are paths of static Linux binaries, all for one architecture.
 	Scalehist, KubeAPIServer, Etcd string
 	Version                        string
+	// Level is that of gzip; the binaries hardly become smaller above the lowest, and take minutes to.
+	Level int
 }
 
 // writeImage writes an image as a tarball.
@@ -77,7 +78,7 @@ func image(c contents) (v1.Image, error) {
 	}
 	img := v1.Image(empty.Image)
 	for _, l := range []*layer{&base, &plane, &own} {
-		made, err := l.layer()
+		made, err := l.layer(c.Level)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +149,7 @@ func (l *layer) file(name string, mode int64, data []byte) {
 	l.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: int64(len(data))}, data)
 }
 
-func (l *layer) layer() (v1.Layer, error) {
+func (l *layer) layer(level int) (v1.Layer, error) {
 	if l.err == nil {
 		l.err = l.tar.Close()
 	}
@@ -156,9 +157,8 @@ func (l *layer) layer() (v1.Layer, error) {
 		return nil, l.err
 	}
 	data := l.Bytes()
-	// The binaries hardly become smaller at higher levels, and take minutes to.
 	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
-		tarball.WithCompressionLevel(gzip.BestSpeed), tarball.WithCompressedCaching)
+		tarball.WithCompressionLevel(level), tarball.WithCompressedCaching)
 }
 
 // architecture is that of the binaries, in Go's words. They must be for Linux, static, and all for the same.

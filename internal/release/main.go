@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"flag"
@@ -58,7 +59,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 		if *tag == "" {
 			*tag = "scalehist:" + *version
 		}
-		return writeImage(*out, *tag, contents{Scalehist: *binary, KubeAPIServer: paths.KubeAPIServer, Etcd: paths.Etcd, Version: *version})
+		return writeImage(*out, *tag, contents{Scalehist: *binary, KubeAPIServer: paths.KubeAPIServer, Etcd: paths.Etcd, Version: *version, Level: gzip.BestSpeed})
 	case args[0] == "sbom" && (*out == "" || flags.NArg() == 0):
 		return wrong("sbom: give -o and the binaries")
 	case args[0] == "sbom":

@@ -65,7 +65,7 @@ func TestCompletionInBash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "scalehist"), []byte("#!/bin/sh\n"+mainVariable+"=1 exec '"+self+"' \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "scalehist"), []byte("#!/bin/sh\n"+mainVariable+"=1 "+exitAtOnce+" exec '"+self+"' \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	inRepository(t)

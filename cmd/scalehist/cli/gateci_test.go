@@ -35,7 +35,7 @@ func newWorkbench(t *testing.T) *workbench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", mainVariable, self)
+	command := fmt.Sprintf("#!/bin/sh\n%s=1 %s exec '%s' \"$@\"\n", mainVariable, exitAtOnce, self)
 	w.write("tools/scalehist", command, 0o755)
 	// go -C SOURCE build -trimpath -o OUT ./cmd/scalehist, where the source is a checkout of this repository.
 	w.write("tools/go", fmt.Sprintf(`#!/bin/sh

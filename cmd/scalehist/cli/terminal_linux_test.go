@@ -19,7 +19,7 @@ import (
 func onTerminal(t *testing.T, columns, rows uint16, env []string, args ...string) *terminalTest {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(append(os.Environ(), mainVariable+"=1", "TERM=xterm-256color"), env...)
+	cmd.Env = append(append(os.Environ(), mainVariable+"=1", exitAtOnce, "TERM=xterm-256color"), env...)
 	primary, secondary, err := pty.Open()
 	if err != nil {
 		t.Skipf("this machine has no pseudo-terminals: %v", err)

@@ -20,6 +20,9 @@ import (
 // mainVariable makes the test binary the command itself, for tests that need a process of its own.
 const mainVariable = "SCALEHIST_TEST_AS_COMMAND"
 
+// exitAtOnce is for these processes: with the race detector in it, a process waits a second before it ends otherwise.
+const exitAtOnce = "GORACE=atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(mainVariable) != "" {
 		_ = os.Unsetenv(mainVariable)
