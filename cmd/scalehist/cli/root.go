@@ -144,7 +144,9 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
+		Version:                    currentVersion().Scalehist,
 	}
+	root.SetVersionTemplate("scalehist {{.Version}}\n")
 	root.DisableAutoGenTag = true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetIn(s.In)
