@@ -12,7 +12,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record golden lint bench bench-keep fuzz mutation build image release-extras install gitdiff clean assets web web-test web-shots
+.PHONY: help scenarios test record golden lint bench bench-keep fuzz mutation build image release-extras release-check install gitdiff clean assets web web-test web-shots
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,10 @@ release-extras: ## Make the man pages and completion scripts that archives have,
 	@mkdir -p dist-extras/completion
 	$(GO) run ./cmd/scalehist man --dir dist-extras/man
 	for shell in bash zsh fish; do $(GO) run ./cmd/scalehist completion $$shell > dist-extras/completion/scalehist.$$shell; done
+
+release-check: ## Hold .goreleaser.yaml against goreleaser, which is built for it (minutes the first time), and make a release without publishing it
+	$(GO) run github.com/goreleaser/goreleaser/v2@v2.12.7 check
+	$(GO) run github.com/goreleaser/goreleaser/v2@v2.12.7 release --snapshot --clean --skip=publish
 
 install: ## Install scalehist into the Go bin directory
 	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/scalehist
