@@ -7,6 +7,8 @@ GEN       = gen
 PROCS    ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 FUZZTIME ?= 20s
 COUNT    ?= 6
+# What takes longest is begun first: go test keeps the order of its arguments.
+LONGEST   = ./scenarios ./cmd/scalehist/cli ./recorder ./harness/kvcl/crosscheck
 BENCH    ?= .
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
@@ -23,7 +25,7 @@ scenarios: assets ## Run the regression suite: one line per scenario, reports an
 
 test: assets ## Run every test with the race detector, the scenarios included; JUnit under gen/
 	@mkdir -p $(GEN)
-	$(TOOL) gotestsum --format=pkgname --format-hide-empty-pkg --junitfile=$(GEN)/test.xml -- -race -timeout=30m ./...
+	$(TOOL) gotestsum --format=pkgname --format-hide-empty-pkg --junitfile=$(GEN)/test.xml -- -race -timeout=30m $(LONGEST) ./...
 
 record: gitdiff ## Record a fixture again: make record FIXTURE=name [KUBECONFIG=cluster to record instead [FOR=10m]]
 	@test -n "$(FIXTURE)" || { echo "make record: FIXTURE is not set: name a directory of fixtures/" >&2; exit 2; }
