@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scalehist/scalehist/doctor"
+	"github.com/scalehist/scalehist/internal/goldentest"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -24,22 +25,7 @@ var update = flag.Bool("update", false, "rewrite docs/doctor.md and the golden f
 
 func golden(t *testing.T, path, got string) {
 	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: write it with go test ./doctor -update", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (-want +got); go test ./doctor -update accepts it:\n%s", path, diff)
-	}
+	goldentest.Text(t, path, got, *update)
 }
 
 func TestDocumentation(t *testing.T) { golden(t, "../docs/doctor.md", doctor.Markdown()) }

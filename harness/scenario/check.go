@@ -15,9 +15,6 @@ import (
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
-// publicPrices is the name of the shipped price list; a file of that name is ./public.
-const publicPrices = "public"
-
 // check finds what is wrong beyond types, before anything is replayed.
 func (s *Scenario) check(d *decoder, engines Engines) {
 	at := func(path, format string, args ...any) { d.atf(s.pos(path), format, args...) }
@@ -107,12 +104,13 @@ func (s *Scenario) priceTable() (*cloudprovider.PriceTable, error) {
 	if s.Prices == nil || s.Prices.Table == "" {
 		return nil, nil
 	}
-	data := prices.Public()
-	if s.Prices.Table != publicPrices {
-		var err error
-		if data, err = os.ReadFile(s.Path(s.Prices.Table)); err != nil {
-			return nil, err
-		}
+	name := s.Prices.Table
+	if name != prices.Shipped {
+		name = s.Path(name)
+	}
+	data, err := prices.Read(name)
+	if err != nil {
+		return nil, err
 	}
 	file, err := cloudprovider.ParsePriceFile(data)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/prices"
 )
 
 // Scaffold replays a scenario that has no expectations yet, to be written with YAML or Go. file is where it will be: paths are told
@@ -21,7 +22,7 @@ func Scaffold(ctx context.Context, s *Scenario, file string, e Env) (*scalehist.
 		return nil, fmt.Errorf("directory of %s: %w", file, err)
 	}
 	paths := []*string{&s.History}
-	if s.Prices != nil && s.Prices.Table != publicPrices {
+	if s.Prices != nil && s.Prices.Table != prices.Shipped {
 		paths = append(paths, &s.Prices.Table)
 	}
 	for _, p := range paths {

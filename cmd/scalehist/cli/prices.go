@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
-
-// publicPrices is the name of the shipped list; a file of that name is ./public.
-const publicPrices = "public"
 
 // priceFlags are the flags that say what nodes cost.
 type priceFlags struct {
@@ -81,12 +77,9 @@ func (f *priceFlags) table(cmd *cobra.Command) (*cloudprovider.PriceTable, error
 }
 
 func (f *priceFlags) read() (*cloudprovider.PriceFile, error) {
-	data := prices.Public()
-	if f.path != publicPrices {
-		var err error
-		if data, err = os.ReadFile(f.path); err != nil {
-			return nil, fmt.Errorf("--prices: %w: give a price table, or %q for the shipped list", err, publicPrices)
-		}
+	data, err := prices.Read(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("--prices: %w: give a price table, or %q for the shipped list", err, prices.Shipped)
 	}
 	file, err := cloudprovider.ParsePriceFile(data)
 	if err != nil {

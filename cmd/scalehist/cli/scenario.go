@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ func (f *scenarioFlags) history(cmd *cobra.Command, args []string) (string, erro
 	if path, ok := scenarios[f.name]; ok {
 		return path, nil
 	}
-	names := sortedNames(scenarios)
+	names := slices.Sorted(maps.Keys(scenarios))
 	if len(names) == 0 {
 		return "", fmt.Errorf("--scenario %s: %s has no scenarios: want NAME/recording.db or NAME.db in it", f.name, dir)
 	}
@@ -106,15 +107,6 @@ func scenariosIn(dir string) (map[string]string, error) {
 	return out, nil
 }
 
-func sortedNames(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for name := range m {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
-
 func (f *scenarioFlags) complete(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	dir, err := f.fixtures()
 	if err != nil {
@@ -124,5 +116,5 @@ func (f *scenarioFlags) complete(*cobra.Command, []string, string) ([]string, co
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return sortedNames(scenarios), cobra.ShellCompDirectiveNoFileComp
+	return slices.Sorted(maps.Keys(scenarios)), cobra.ShellCompDirectiveNoFileComp
 }
