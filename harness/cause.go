@@ -191,12 +191,18 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 		}
 		first := d.first(p) // a demand keeps the name of its first pod
 		in.Deletions[first.UID] = ch.At
+		if _, asked := d.asked[p.UID]; asked {
+			return ch, false // it was taken when it was asked for
+		}
 		ch.Object = first
 		if _, finished := d.ran[first.UID]; finished {
 			// Tidying up follows the end of the run, which comes at another time here.
 			ch.Object = annotated(first, virtual.WhenDoneAnnotation, "true")
 		}
 		return ch, true
+	}
+	if asked, ok := d.asked[p.UID]; ok && !ch.At.Before(asked) {
+		return d.deletion(ch, p), ch.At.Equal(asked) && p.DeletionTimestamp != nil && !d.effect[p.UID]
 	}
 	was, ok := state[objectID(p)].(*corev1.Pod)
 	if !ok || !asksDifferently(was, p) {
@@ -208,6 +214,15 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 	next.Spec.NodeName = was.Spec.NodeName
 	ch.Object = next
 	return ch, true
+}
+
+// deletion turns the request to delete a pod into the deletion, which takes as long as it took.
+func (d *demands) deletion(ch scalehist.Change, p *corev1.Pod) scalehist.Change {
+	ch.Op, ch.Object = scalehist.OpDelete, d.first(p)
+	if stop := d.stops[p.UID]; stop >= 0 {
+		ch.Object = annotated(d.first(p), virtual.TerminationAnnotation, stop.String())
+	}
+	return ch
 }
 
 // asksDifferently compares what a pod asks for, of the scheduler or of the autoscaler (safe-to-evict). The API server

@@ -26,8 +26,7 @@ func (r *recorded) provisionDelays() map[string]time.Duration {
 			}
 		}
 		if len(delays) > 0 {
-			slices.Sort(delays)
-			out[group] = delays[len(delays)/2].Round(time.Millisecond)
+			out[group] = median(delays)
 		}
 	}
 	return out
@@ -111,8 +110,7 @@ func (r *recorded) deletionDelay() (time.Duration, bool) {
 	if len(delays) == 0 {
 		return 0, false
 	}
-	slices.Sort(delays)
-	return delays[len(delays)/2].Round(time.Millisecond), true
+	return median(delays), true
 }
 
 // blocked: Ready, but the node lifecycle's not-ready taint still keeps pods off.

@@ -23,7 +23,10 @@ type demands struct {
 	replacement map[types.UID]bool
 	origin      map[types.UID]*corev1.Pod
 	// ran is how long a pod that finished by itself was Running within the window.
-	ran      map[types.UID]time.Duration
+	ran map[types.UID]time.Duration
+	// stops is how long a pod took to stop whose deletion was asked for, by the pod; negative where its end does not show.
+	stops    map[types.UID]time.Duration
+	asked    map[types.UID]time.Time
 	warnings []string
 }
 
@@ -37,8 +40,15 @@ type life struct {
 	finished  time.Time
 	// leaving is when it was first seen to be going: its deletion was asked for, or an event told.
 	leaving time.Time
+	// asked is when its deletion was asked for within the window, as its deletionTimestamp shows.
+	asked   time.Time
 	deleted time.Time
 	evicted bool
+}
+
+// ranOut: it finished by itself. A kubelet reports a terminal phase of a pod that it stops, too (Kubernetes 1.27 and later).
+func (l *life) ranOut() bool {
+	return !l.finished.IsZero() && (l.asked.IsZero() || l.finished.Before(l.asked))
 }
 
 // ended is when the pod needed no room any more: its deletion, or the failure a kubelet's eviction leaves behind.
@@ -55,6 +65,7 @@ func (r *recorded) demands() *demands {
 	d := &demands{
 		effect: map[types.UID]bool{}, replacement: map[types.UID]bool{},
 		origin: map[types.UID]*corev1.Pod{}, ran: map[types.UID]time.Duration{},
+		stops: map[types.UID]time.Duration{}, asked: map[types.UID]time.Time{},
 	}
 	r.markEvicted(lives)
 	for _, uid := range order {
@@ -62,9 +73,15 @@ func (r *recorded) demands() *demands {
 		if l.evicted && !l.ended().IsZero() {
 			d.pair(l, lives, order)
 		}
-		if !l.finished.IsZero() && !l.running.IsZero() && !d.effect[uid] {
+		if l.ranOut() && !l.running.IsZero() && !d.effect[uid] {
 			// The last pod of a demand ran it to its end: the first would have taken as long.
 			d.ran[d.first(l.pod).UID] = max(l.finished.Sub(later(l.running, r.start)), shortestRun)
+		}
+		if !l.asked.IsZero() && !l.ranOut() && l.pod.Spec.NodeName != "" {
+			d.asked[uid], d.stops[uid] = l.asked, -1
+			if !l.deleted.IsZero() {
+				d.stops[uid] = l.deleted.Sub(l.asked)
+			}
 		}
 	}
 	return d
@@ -184,7 +201,11 @@ func (r *recorded) lives() (map[types.UID]*life, []types.UID) {
 			}
 			continue
 		}
-		see(p, ch.At)
+		was := lives[p.UID]
+		going := was != nil && was.pod.DeletionTimestamp != nil
+		if l := see(p, ch.At); p.DeletionTimestamp != nil && !going && was != nil && l.asked.IsZero() {
+			l.asked = ch.At
+		}
 	}
 	return lives, order
 }

@@ -38,6 +38,11 @@ type Input struct {
 	ProvisionDelays map[string]time.Duration
 	// DeletionDelay is the time from DeleteNodes to the node being gone, as recorded; nil takes the default.
 	DeletionDelay *time.Duration
+	// Terminations are how long pods take to stop, as recorded.
+	Terminations Terminations
+	// SawLoop is an instant after Start at which the recorded autoscaler was in a loop; zero when none shows. The loops of the
+	// replay are in phase with it.
+	SawLoop time.Time
 	// Faults are node-side causes: stock-outs, refused requests.
 	Faults []cloudprovider.Fault
 	// NodeFaults are nodes that fail or are taken away.

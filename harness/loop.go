@@ -72,7 +72,7 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 			_ = r.close() // the first error is the one to tell
 		}
 	}()
-	r.cluster = virtual.New(r.plane)
+	r.cluster = virtual.New(r.plane, virtual.Options{Termination: r.in.termination})
 	done = r.watch.time("apply")
 	err = r.cluster.Apply(ctx, in.Initial)
 	done()
@@ -164,12 +164,13 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	if p, ok := engine.(interface{ ScanInterval() time.Duration }); ok && p.ScanInterval() > 0 {
 		r.scan = p.ScanInterval()
 	}
-	r.batch = r.scan
 	if r.opts.batch != nil {
 		r.batch = *r.opts.batch
 	}
-	// The first loop comes one scan interval after the start, as upstream's does.
 	r.nextLoop = r.now.Add(r.scan)
+	if r.now.Equal(r.in.Start) {
+		r.nextLoop = firstLoop(r.in.Start, r.in.SawLoop, r.scan)
+	}
 	r.ledger.settings(r.now, inForce)
 	return nil
 }

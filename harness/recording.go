@@ -81,6 +81,8 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	if d, ok := whole.deletionDelay(); ok {
 		in.DeletionDelay = &d
 	}
+	in.Terminations = terminations(whole.lives())
+	in.SawLoop = rec.sawLoop()
 	_, in.Requested = whole.deliveries(in.Start)
 	in.Faults = rec.faults()
 	for _, f := range in.Faults {

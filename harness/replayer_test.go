@@ -91,11 +91,11 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestReplay looks at one replay from many sides: pods are fed in at the batch boundary, the autoscaler looks there, the
+// TestReplay looks at one replay from many sides: pods enter at the batch boundary, the autoscaler looks there, the
 // node joins exactly its delay after the request and takes the pods; a replayer replays once.
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	r := replayer(t, small(t), harness.WithProvisionDelay("std", 7*time.Second+time.Nanosecond))
+	r := replayer(t, small(t), harness.WithBatchInterval(10*time.Second), harness.WithProvisionDelay("std", 7*time.Second+time.Nanosecond))
 	got, err := r.Replay(t.Context(), r.RecordDuration())
 	if err != nil {
 		t.Fatal(err)
@@ -151,19 +151,19 @@ func validate(t *testing.T, instance []byte) {
 	}
 }
 
-// TestBatchInterval: with 10 s both pods come at the boundary; with 0 each at its own instant.
+// TestBatchInterval: each pod comes at its own instant, or, asked for, at the boundary of a batch.
 func TestBatchInterval(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		batch time.Duration
-		want  []time.Duration
+		opts []harness.Option
+		want []time.Duration
 	}{
-		"ten seconds":         {10 * time.Second, []time.Duration{20 * time.Second, 20 * time.Second}},
-		"each at its instant": {0, []time.Duration{16 * time.Second, 17500 * time.Millisecond}},
+		"ten seconds":         {[]harness.Option{harness.WithBatchInterval(10 * time.Second)}, []time.Duration{20 * time.Second, 20 * time.Second}},
+		"each at its instant": {nil, []time.Duration{16 * time.Second, 17500 * time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := replay(t, small(t), harness.WithBatchInterval(tt.batch))
+			got := replay(t, small(t), tt.opts...)
 			var at []time.Duration
 			for _, b := range got.Batches {
 				for range b.DeployedPods {
@@ -197,11 +197,11 @@ func TestSettingsChangeRestartsTheEngine(t *testing.T) {
 		t.Errorf("built with (-want +got):\n%s", diff)
 	}
 	s := time.Second
-	if diff := cmp.Diff([]time.Duration{10 * s, 20 * s, 30 * s, 50 * s, 60 * s}, loops); diff != "" {
+	if diff := cmp.Diff([]time.Duration{10 * s, 16 * s, 17500 * time.Millisecond, 27500 * time.Millisecond, 43 * s, 53 * s}, loops); diff != "" {
 		t.Errorf("loops (-want +got):\n%s", diff)
 	}
-	if len(got.SettingsChanges) != 1 || got.SettingsChanges[0].At != in.Start.Add(40*s) {
-		t.Errorf("settings changes %v, want one at the batch boundary +40s", got.SettingsChanges)
+	if len(got.SettingsChanges) != 1 || got.SettingsChanges[0].At != in.Start.Add(33*s) {
+		t.Errorf("settings changes %v, want one at +33s", got.SettingsChanges)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestEngineErrorsSayWhoAndWhen(t *testing.T) {
 	in := small(t)
 	r := replayer(t, in, harness.WithAutoscaler(func(harness.Env) (scalehist.Autoscaler, error) { return broken{in.Start.Add(20 * time.Second)}, nil }))
 	_, err := r.Replay(t.Context(), time.Minute)
-	if !errors.Is(err, errBroken) || err.Error() != "replay small at +20s: broken-engine: out of ideas" {
+	if !errors.Is(err, errBroken) || err.Error() != "replay small at +27.5s: broken-engine: out of ideas" {
 		t.Errorf("error %v, want the scenario, the offset and the engine", err)
 	}
 	_, err = harness.NewInputReplayer(t.Context(), small(t), harness.WithAutoscaler(func(harness.Env) (scalehist.Autoscaler, error) { return nil, errBroken }))

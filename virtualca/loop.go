@@ -62,7 +62,11 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 		err = l.run(ctx)
 	}
 	d.Backoff = a.state.backoff.list(l.groups, now)
-	d.Again = d.Outcome == scalehist.ScaleUpSuccessful || d.ScaleDown == scalehist.ScaleDownNodeDeleteStarted
+	if d.Outcome == scalehist.ScaleUpSuccessful || d.ScaleDown == scalehist.ScaleDownNodeDeleteStarted {
+		a.again = loopsAfterAction
+	}
+	d.Again = a.again > 0
+	a.again = max(0, a.again-1)
 	a.forgetEvents(now)
 	if err != nil {
 		return d, fmt.Errorf("autoscaler loop %d: %w", a.loops, err)

@@ -53,7 +53,7 @@ func TestBudgetStatus(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plane := &notebook{budgets: map[string]*policyv1.PodDisruptionBudget{}}
 		now := virtualTime
-		c := virtual.New(plane)
+		c := virtual.New(plane, virtual.Options{})
 		do := func(op scalehist.Op, o scalehist.Object) {
 			if err := c.Apply(t.Context(), []scalehist.Change{{At: now, Op: op, Object: o}}); err != nil {
 				t.Fatal(err)

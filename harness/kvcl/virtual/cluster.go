@@ -31,6 +31,9 @@ const WhenDoneAnnotation = "scalehist.io/when-done"
 // It implements scalehist.Cluster for autoscalers.
 type Cluster struct {
 	plane kvcl.ControlPlane
+	opts  Options
+	// now is the virtual time of the last Settle, or of a later change.
+	now time.Time
 
 	// pods are the live ones; put, show and drop change them.
 	pods map[types.NamespacedName]*pod
@@ -65,18 +68,29 @@ type Cluster struct {
 	daemonsDirty []string
 	claims       claims
 	budgetsDirty bool
-	// evicted pods are gone from the plane and come back at the next settle.
+	// evicted pods come back at the next settle; leaving pods are on their way out and hold their room.
 	evicted []*corev1.Pod
+	leaving []*leaving
 	// lost pods are gone from the plane for good, and not yet told.
 	lost []types.NamespacedName
 }
 
 var _ scalehist.Cluster = (*Cluster)(nil)
 
+// Options of the virtual parts.
+type Options struct {
+	// Termination is how long a pod takes to stop once its deletion was asked for; nil stands for AssumedTermination.
+	Termination func(*corev1.Pod) time.Duration
+}
+
 // New puts the virtual parts to work on an empty control plane.
-func New(plane kvcl.ControlPlane) *Cluster {
+func New(plane kvcl.ControlPlane, opts Options) *Cluster {
+	if opts.Termination == nil {
+		opts.Termination = AssumedTermination
+	}
 	return &Cluster{
 		plane:  plane,
+		opts:   opts,
 		pods:   map[types.NamespacedName]*pod{},
 		onNode: map[string]map[types.NamespacedName]*pod{},
 		births: map[types.NamespacedName]int{},
@@ -142,28 +156,26 @@ func hasTaint(list []corev1.Taint, t corev1.Taint) bool {
 	return slices.ContainsFunc(list, func(o corev1.Taint) bool { return o.MatchTaint(&t) })
 }
 
-// Evict implements scalehist.Cluster: the eviction subresource decides. An evicted pod ends at once, whatever its grace
-// period: how long containers take to stop is not recorded, and most stop long before the period ends. A pod with a
-// controller comes back pending at the next Settle, that of a DaemonSet on its node if the node still wants it.
+// Evict implements scalehist.Cluster: the eviction subresource decides. An evicted pod goes on for its termination time,
+// and holds its room. A pod with a controller comes back pending at the next Settle, when the old one has stopped if that is
+// a StatefulSet, on its node if it is a DaemonSet and the node still wants it.
 func (c *Cluster) Evict(ctx context.Context, namespace, name string) error {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	p := c.pods[key]
+	termination := c.termination(p)
 	if err := c.plane.Evict(ctx, namespace, name); err != nil {
 		return err
 	}
 	c.drop(key)
 	c.budgetsDirty = true
-	if p != nil {
-		c.lose(key, p)
+	if p == nil || p.done {
+		return nil
 	}
-	switch {
-	case p == nil || p.done:
-	case isDaemon(p.object):
+	c.lose(key, p)
+	if isDaemon(p.object) {
 		c.daemonsDirty = append(c.daemonsDirty, daemonNode(p.object))
-	case comesBack(p.object):
-		c.evicted = append(c.evicted, p.object)
 	}
-	return nil
+	return c.apply(ctx, c.leave(p.object, c.now, termination))
 }
 
 // Apply feeds in what the workload did, in order. A deletion of a pod that is no more (it was preempted and its
@@ -220,13 +232,18 @@ func (c *Cluster) admitPod(ch scalehist.Change, p *corev1.Pod) ([]scalehist.Chan
 			c.whenDone[key] = true
 			return nil, nil
 		}
-		c.evicted = slices.DeleteFunc(c.evicted, func(e *corev1.Pod) bool { return e.Namespace == p.Namespace && e.Name == p.Name })
+		c.forgetReturn(key)
 		if known == nil {
 			return nil, nil
 		}
+		termination := c.deletion(p, known)
 		c.drop(key)
 		delete(c.whenDone, key)
-		return []scalehist.Change{{At: ch.At, Op: scalehist.OpDelete, Object: known.object}}, nil
+		out := []scalehist.Change{{At: ch.At, Op: scalehist.OpDelete, Object: known.object}}
+		if termination > 0 {
+			out = append(out, c.depart(known.object, c.at(ch), termination, nil))
+		}
+		return out, nil
 	default:
 		if known == nil {
 			return nil, nil
@@ -339,12 +356,12 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 	if node == nil {
 		return nil
 	}
+	out := c.stoppedOn(name, at)
 	delete(c.nodes, name)
 	delete(c.taints, name)
 	delete(c.cordoned, name)
 	delete(c.noExecute, name)
 	c.budgetsDirty = true
-	var out []scalehist.Change
 	for _, key := range podsWhere(c.onNode[name], func(*corev1.Pod) bool { return true }) {
 		known := c.pods[key]
 		c.drop(key)
@@ -357,9 +374,12 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 	return append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: node})
 }
 
-// Next is the earliest instant at which a finite pod finishes, or a pod leaves a tainted node.
+// Next is the earliest instant at which a finite pod finishes, a pod leaves a tainted node, or one that was deleted stops.
 func (c *Cluster) Next() (time.Time, bool) {
 	next, _ := c.nextTaintEviction()
+	if at, ok := c.nextStop(); ok && (next.IsZero() || at.Before(next)) {
+		next = at
+	}
 	if f, ok := c.nextFinish(); ok && (next.IsZero() || f.at.Before(next)) {
 		next = f.at
 	}
@@ -368,7 +388,30 @@ func (c *Cluster) Next() (time.Time, bool) {
 
 // returns says whether a pod of that name is about to come back.
 func (c *Cluster) returns(key types.NamespacedName) bool {
-	return slices.ContainsFunc(c.evicted, func(e *corev1.Pod) bool { return e.Namespace == key.Namespace && e.Name == key.Name })
+	return slices.ContainsFunc(c.evicted, func(e *corev1.Pod) bool { return named(e, key) }) ||
+		slices.ContainsFunc(c.leaving, func(l *leaving) bool { return l.back != nil && named(l.back, key) })
+}
+
+// forgetReturn: a pod of that name does not come back.
+func (c *Cluster) forgetReturn(key types.NamespacedName) {
+	c.evicted = slices.DeleteFunc(c.evicted, func(e *corev1.Pod) bool { return named(e, key) })
+	for _, l := range c.leaving {
+		if l.back != nil && named(l.back, key) {
+			l.back = nil
+		}
+	}
+}
+
+func named(p *corev1.Pod, key types.NamespacedName) bool {
+	return p.Namespace == key.Namespace && p.Name == key.Name
+}
+
+// at is when a change happens: it may have been recorded before the step that feeds it in.
+func (c *Cluster) at(ch scalehist.Change) time.Time {
+	if ch.At.After(c.now) {
+		return ch.At
+	}
+	return c.now
 }
 
 // comesBack says whether somebody recreates the pod when it is evicted: its controller, but neither a DaemonSet

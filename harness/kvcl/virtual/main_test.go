@@ -50,10 +50,21 @@ type world struct {
 	start time.Time
 }
 
+// newWorld is a virtual cluster whose pods stop at once; slowWorld is one whose pods take as long as is assumed.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return worldWith(t, virtual.Options{Termination: func(*corev1.Pod) time.Duration { return 0 }})
+}
+
+func slowWorld(t *testing.T) *world {
+	t.Helper()
+	return worldWith(t, virtual.Options{})
+}
+
+func worldWith(t *testing.T, opts virtual.Options) *world {
+	t.Helper()
 	virtualTime = virtualTime.Add(time.Hour)
-	w := &world{Cluster: virtual.New(shared), t: t, start: virtualTime}
+	w := &world{Cluster: virtual.New(shared, opts), t: t, start: virtualTime}
 	t.Cleanup(func() {
 		o := shared.Cluster()
 		var all []scalehist.Change

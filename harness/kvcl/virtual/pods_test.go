@@ -28,7 +28,7 @@ func TestKeptAboutPods(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer plane.Close()
-		c := virtual.New(plane)
+		c := virtual.New(plane, virtual.Options{})
 		do := func(op scalehist.Op, o scalehist.Object) error {
 			return c.Apply(t.Context(), []scalehist.Change{{At: now, Op: op, Object: o}})
 		}

@@ -55,7 +55,9 @@ type Event struct {
 // scheduler is quiescent, bound pods run, pods whose time is up have finished, evicted pods are back.
 func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
 	var step Step
+	c.now = now
 	for {
+		stopped := c.stopped(now)
 		finished := c.finish(now)
 		for _, f := range finished {
 			key := types.NamespacedName{Namespace: f.Object.GetNamespace(), Name: f.Object.GetName()}
@@ -70,7 +72,7 @@ func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
 			step.Returned = append(step.Returned, key)
 			step.Events = append(step.Events, Event{Kind: PodReturned, Pod: key})
 		}
-		writes := slices.Concat(finished, tainted, back, c.reconcileDaemons(now), c.reconcileClaims(now), c.reconcileBudgets(now))
+		writes := slices.Concat(stopped, finished, tainted, back, c.reconcileDaemons(now), c.reconcileClaims(now), c.reconcileBudgets(now))
 		if len(writes) > 0 {
 			if err := c.plane.Apply(ctx, writes); err != nil {
 				return step, err

@@ -126,13 +126,12 @@ func (c *Cluster) evictTainted(now time.Time) []scalehist.Change {
 		if p.done {
 			continue
 		}
+		termination := c.termination(p)
 		c.drop(key)
 		c.budgetsDirty = true
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: p.object})
 		c.lose(key, p)
-		if comesBack(p.object) {
-			c.evicted = append(c.evicted, p.object)
-		}
+		out = append(out, c.leave(p.object, now, termination)...)
 	}
 	return out
 }

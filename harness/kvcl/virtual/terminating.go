@@ -1,0 +1,147 @@
+package virtual
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/scalehist/scalehist"
+)
+
+// TerminationAnnotation on a pod, or on its deletion, is how long it goes on running after its deletion was asked for ("2.5s"). Without
+// it the pod takes what Options.Termination says.
+const TerminationAnnotation = "scalehist.io/termination"
+
+// DefaultTermination is how long a pod takes to stop when nobody knows better: about a second for a process that obeys
+// SIGTERM, and one more for the kubelet to notice and to report it (its pod lifecycle relist period is 1s).
+const DefaultTermination = 2 * time.Second
+
+// defaultGrace is what a pod without terminationGracePeriodSeconds gets from the API server.
+const defaultGrace = 30 * time.Second
+
+// AssumedTermination is DefaultTermination within the pod's grace period.
+func AssumedTermination(p *corev1.Pod) time.Duration { return min(DefaultTermination, grace(p)) }
+
+func grace(p *corev1.Pod) time.Duration {
+	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
+		return time.Duration(*s) * time.Second
+	}
+	return defaultGrace
+}
+
+// leaving is a pod that was deleted or evicted and has not stopped: it holds its room until then.
+//
+// It keeps its UID, but steps aside to another name: what its owner makes instead takes the name over, because a replay
+// knows a demand by the name of its first pod.
+type leaving struct {
+	object *corev1.Pod
+	until  time.Time
+	// back is the pod to make again once this one has stopped; nil where nobody waits for that.
+	back *corev1.Pod
+}
+
+// termination is how long a pod would take to stop: nothing when it does not run, or is on its way out already.
+func (c *Cluster) termination(p *pod) time.Duration {
+	if p == nil || p.done || p.object.DeletionTimestamp != nil || c.nodes[p.object.Spec.NodeName] == nil {
+		return 0
+	}
+	if d, err := time.ParseDuration(p.object.Annotations[TerminationAnnotation]); err == nil {
+		return max(0, d)
+	}
+	return max(0, c.opts.Termination(p.object))
+}
+
+// deletion is how long a pod takes to stop whose deletion was recorded: as long as the deletion says, else as it would.
+func (c *Cluster) deletion(deleted *corev1.Pod, p *pod) time.Duration {
+	if d, err := time.ParseDuration(deleted.Annotations[TerminationAnnotation]); err == nil && p.object.DeletionTimestamp == nil && !p.done && p.object.Spec.NodeName != "" {
+		return max(0, d)
+	}
+	return c.termination(p)
+}
+
+// depart makes what is left on its node of a pod that takes a while to stop. back comes again after that, if it is not nil.
+func (c *Cluster) depart(p *corev1.Pod, at time.Time, termination time.Duration, back *corev1.Pod) scalehist.Change {
+	o := p.DeepCopy()
+	o.Name = terminatingName(p.Name, c.births[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}])
+	o.DeletionTimestamp = ptr.To(metav1.NewTime(at.Add(grace(p))))
+	o.DeletionGracePeriodSeconds = ptr.To(int64(grace(p) / time.Second))
+	c.leaving = append(c.leaving, &leaving{object: o, until: at.Add(termination), back: back})
+	return scalehist.Change{At: at, Op: scalehist.OpAdd, Object: o}
+}
+
+// terminatingName is the name a pod steps aside to: that of its n-th incarnation. Names of pods have 253 characters at most.
+func terminatingName(name string, n int) string {
+	suffix := fmt.Sprintf(".terminating-%d", n)
+	if len(name)+len(suffix) > 253 {
+		name = strings.TrimRight(name[:253-len(suffix)], "-.")
+	}
+	return name + suffix
+}
+
+// stopped are the deletions of the pods that have stopped by now, in the order in which they began to.
+func (c *Cluster) stopped(now time.Time) []scalehist.Change {
+	return c.stop(func(l *leaving) bool { return !l.until.After(now) }, now)
+}
+
+// stop ends what is left of some pods. Those whose owner waited for that come back at the next settle.
+func (c *Cluster) stop(which func(*leaving) bool, now time.Time) []scalehist.Change {
+	var out []scalehist.Change
+	c.leaving = slices.DeleteFunc(c.leaving, func(l *leaving) bool {
+		if !which(l) {
+			return false
+		}
+		out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: l.object})
+		if l.back != nil && c.pods[types.NamespacedName{Namespace: l.back.Namespace, Name: l.back.Name}] == nil {
+			c.evicted = append(c.evicted, l.back)
+		}
+		return true
+	})
+	return out
+}
+
+// stoppedOn are the deletions of the pods that were stopping on a node that is gone.
+func (c *Cluster) stoppedOn(node string, now time.Time) []scalehist.Change {
+	return c.stop(func(l *leaving) bool { return l.object.Spec.NodeName == node }, now)
+}
+
+// nextStop is the earliest instant at which a pod stops.
+func (c *Cluster) nextStop() (next time.Time, ok bool) {
+	for _, l := range c.leaving {
+		if next.IsZero() || l.until.Before(next) {
+			next = l.until
+		}
+	}
+	return next, !next.IsZero()
+}
+
+// leave takes a pod off its node that somebody evicted, after the pod itself was deleted: it stops at once, or goes on for a
+// while. Its owner makes another at once; a StatefulSet, whose pods have names of their own, when the old one has stopped.
+func (c *Cluster) leave(p *corev1.Pod, at time.Time, termination time.Duration) []scalehist.Change {
+	var later *corev1.Pod
+	if comesBack(p) {
+		if termination > 0 && metav1.GetControllerOfNoCopy(p).Kind == "StatefulSet" {
+			later = p
+		} else {
+			c.evicted = append(c.evicted, p)
+		}
+	}
+	if termination <= 0 {
+		return nil
+	}
+	return []scalehist.Change{c.depart(p, at, termination, later)}
+}
+
+// apply writes what follows from an eviction.
+func (c *Cluster) apply(ctx context.Context, changes []scalehist.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	return c.plane.Apply(ctx, changes)
+}
