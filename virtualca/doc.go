@@ -8,8 +8,8 @@
 // The removal of a node takes minutes: taint, drain, deletion. Upstream does it in the background; here it is a state
 // machine per node that Work moves on between loops (scalehist.Background).
 //
-// Where upstream is random or walks a map, this is one of its outcomes by a stated rule: pods in a fixed shuffle
-// (listingOrder), nodes in creation order, unneeded nodes in the planner's, node groups in the provider's order, ties to
+// Where upstream is random or walks a map, this is one of its outcomes by a stated rule: pods in a fixed circle
+// that each loop begins elsewhere (circleOrder), places for pods from a random node on (fit), nodes in creation order, unneeded nodes in the planner's, node groups in the provider's order, ties to
 // the first. Another Settings.Seed is another of upstream's possible runs.
 //
 // Not modelled, and named in warnings or notes when they would matter: ProvisioningRequests, proactive scale-up, dynamic

@@ -119,6 +119,7 @@ func (l *loop) run(ctx context.Context) error {
 	if err := l.a.checker.Reset(l.objects, l.nodes, func(n string) []*corev1.Pod { return l.bound[n] }); err != nil {
 		return fmt.Errorf("cluster snapshot: %w", err)
 	}
+	l.a.checker.Chance(l.a.settings.Seed<<32 + int64(l.d.Loop-1))
 	l.findExamples()
 	l.updateState(ctx)
 	defer l.updateStatus()
@@ -244,7 +245,7 @@ func withKey(m map[string]string, k, v string) map[string]string {
 
 // scaleUpIfNeeded finds the pods that need new nodes and decides whether to act on them now.
 func (l *loop) scaleUpIfNeeded(ctx context.Context) error {
-	pods := clearTPU(listingOrder(l.pending, l.a.settings.Seed<<32+int64(l.d.Loop-1), tieName(&l.a.settings, podName)))
+	pods := clearTPU(circleOrder(l.pending, l.a.settings.Seed, l.d.Loop, tieName(&l.a.settings, podName)))
 	pods = l.filterSchedulable(ctx, append(pods, l.drainedPods()...))
 	pods = l.dropYoung(dropDaemonSetPods(pods))
 	for _, p := range pods {

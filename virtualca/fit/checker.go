@@ -35,8 +35,8 @@ type Checker struct {
 	local  sets.Set[string]
 	// freshStates counts the runs of PreFilter.
 	freshStates int
-	// last is the position of the last round-robin match, upstream's lastIndex: it starts at 0, so that the very
-	// first search begins at position 1.
+	// last is the position in the list of the last match, upstream's lastIndex: it starts at 0, so that the very first search
+	// begins at position 1.
 	last int
 }
 
@@ -102,6 +102,7 @@ func (c *Checker) Reset(o *scalehist.Objects, nodes []*corev1.Node, pods func(no
 		next = append(next, b)
 	}
 	c.nodes = next
+	s.turns, s.chance = append(s.turns[:0], turn{}), false
 	c.lastPod, c.lastEntry = nil, nil
 	c.oldShapes, c.shapes = c.shapes, make(map[string]*shape, len(c.shapes))
 	c.oldPods, c.pods = c.pods, make(map[*corev1.Pod]*podEntry, len(c.pods))
@@ -212,7 +213,8 @@ func rejection(s *fwk.Status) *Rejection {
 }
 
 // FirstFit finds a node for a pod among positions [from, to), leaving out position except (-1: none) and
-// unschedulable nodes. Upstream's order: round robin over the whole snapshot, starting one after the last match.
+// unschedulable nodes: the first from one after the last match on, in the order of the list (order.go). from and to must be
+// 0, the length of the snapshot, or that at a fork.
 func (c *Checker) FirstFit(ctx context.Context, pod *corev1.Pod, from, to, except int) (int, bool) {
 	if except < 0 {
 		return c.firstFit(ctx, pod, from, to, nil)
@@ -240,10 +242,11 @@ func (c *Checker) firstFit(ctx context.Context, pod *corev1.Pod, from, to int, a
 	}
 	var st *state
 	for i := range to - from {
-		at := start + i
-		if at >= to {
-			at -= to - from
+		position := start + i
+		if position >= to {
+			position -= to - from
 		}
+		at := s.at(position)
 		if r := &s.rooms[at]; r.closed || sh.exceeds(r) || (among != nil && !among(at)) {
 			continue
 		}
@@ -253,7 +256,7 @@ func (c *Checker) firstFit(ctx context.Context, pod *corev1.Pod, from, to int, a
 			}
 		}
 		if c.fits(ctx, sh, st, at) {
-			c.last = at
+			c.last = position
 			return at, true
 		}
 	}

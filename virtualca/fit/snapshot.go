@@ -34,6 +34,10 @@ type Snapshot struct {
 	epoch int64
 	// affine and antiAffine list the nodes with such pods, while they are good.
 	affine, antiAffine nodeList
+	// turns are the layers of nodes, those of the base first, one more for each fork; chance and salt say how they are walked.
+	turns  []turn
+	chance bool
+	salt   int64
 }
 
 type fork struct {
@@ -98,7 +102,9 @@ type removed struct {
 	grown              []int64
 }
 
-func newSnapshot() *Snapshot { return &Snapshot{index: map[string]int{}, committed: map[int]place{}} }
+func newSnapshot() *Snapshot {
+	return &Snapshot{index: map[string]int{}, committed: map[int]place{}, turns: make([]turn, 1)}
+}
 
 // Len counts the nodes.
 func (s *Snapshot) Len() int { return len(s.nodes) }
@@ -119,6 +125,7 @@ func (s *Snapshot) Changed() bool { return len(s.log) > 0 }
 func (s *Snapshot) Fork() {
 	s.forkCount++
 	s.forks = append(s.forks, fork{at: len(s.log), id: s.forkCount})
+	s.turns = append(s.turns, turn{from: len(s.nodes), mark: len(s.log)})
 }
 
 // Revert restores the state at the last Fork and drops that mark. Without a fork it restores the base.
@@ -126,7 +133,7 @@ func (s *Snapshot) Revert() {
 	mark := 0
 	if n := len(s.forks); n > 0 {
 		mark = s.forks[n-1].at
-		s.forks = s.forks[:n-1]
+		s.forks, s.turns = s.forks[:n-1], s.turns[:n]
 	} else if len(s.log) > 0 {
 		s.forkCount++
 		s.root = s.forkCount
@@ -152,7 +159,8 @@ func (s *Snapshot) Revert() {
 func (s *Snapshot) Commit() {
 	if n := len(s.forks); n > 0 {
 		id := s.forks[n-1].id
-		s.forks = s.forks[:n-1]
+		s.forks, s.turns = s.forks[:n-1], s.turns[:n]
+		s.layered()
 		s.committed[id] = s.place()
 	}
 }
@@ -203,6 +211,7 @@ func (s *Snapshot) RemoveNode(name string) error {
 	}
 	sl := s.slots[at]
 	s.cut(at)
+	s.shift(at, -1)
 	s.record(change{op: opRemoveNode, slot: sl, at: at})
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 func (s *Snapshot) record(c change) {
 	s.log = append(s.log, c)
+	s.layered()
 	s.changed(&c)
 	if c.op != opAddPod {
 		s.epoch++
@@ -65,6 +66,7 @@ func (s *Snapshot) undo(c *change) {
 		s.set(c.at, c.old)
 	case opRemoveNode:
 		s.put(c.at, c.slot)
+		s.shift(c.at, 1)
 	}
 }
 
