@@ -48,7 +48,7 @@ func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
 	}
 	state, groupOf := r.lastKnown(), r.nodeGroups()
 	for _, ch := range r.changes {
-		if c, ok := ch.Object.(*storagev1.CSINode); ok && groupOf[c.Name] != "" {
+		if c, ok := ch.Object.(*storagev1.CSINode); ok && groupOf[c.Name] != "" && !r.along[c.Name] {
 			continue // it comes and goes with its node
 		}
 		if out, ok := r.cause(ch, state, demands, in); ok {
@@ -146,7 +146,7 @@ func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object,
 // nodeCause: nodes of a group come and go by the autoscaler, so only changes of a node that stood at the start, and
 // nodes outside every group, are causes.
 func (r *recorded) nodeCause(ch scalehist.Change, n *corev1.Node, state map[string]scalehist.Object) (scalehist.Change, bool) {
-	grouped := r.groupOf(n) != ""
+	grouped := r.grouped(n, ch.At)
 	next := withoutAutoscalerTaints(n)
 	if ch.Op != scalehist.OpUpdate {
 		ch.Object = next
