@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -158,7 +159,7 @@ func (r *recorded) nodeCause(ch scalehist.Change, n *corev1.Node, state map[stri
 	}
 	if was, ok := state[objectID(n)].(*corev1.Node); ok {
 		was = withoutAutoscalerTaints(was)
-		if equality.Semantic.DeepEqual(was.Spec, next.Spec) && equality.Semantic.DeepEqual(was.Labels, next.Labels) &&
+		if equality.Semantic.DeepEqual(was.Spec, next.Spec) && maps.Equal(steersRemoval(was), steersRemoval(next)) && equality.Semantic.DeepEqual(was.Labels, next.Labels) &&
 			equality.Semantic.DeepEqual(was.Status.Allocatable, next.Status.Allocatable) && ready(was) == ready(next) {
 			return ch, false
 		}

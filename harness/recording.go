@@ -76,6 +76,7 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	in.NodeGroups = rec.groups
 	in.GroupChanges = rec.groupChanges()
 	in.Warnings = append(in.Warnings, rec.groupNews(in.GroupChanges)...)
+	in.Warnings = append(in.Warnings, rec.annotationWarnings()...)
 	in.Initial, in.Changes = rec.causes(in)
 	// How long nodes take is a trait of the group, and a short window may show none that came.
 	in.ProvisionDelays = whole.provisionDelays()
