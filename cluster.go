@@ -19,6 +19,8 @@ type NodeGroup struct {
 	MachineType string `json:"machineType,omitempty"`
 	// Template is the node a scale-up from zero would bring; nil if unknown. It is left out of reports.
 	Template *corev1.Node `json:"template,omitempty"`
+	// Options are the group's own autoscaling options; nil if it has none.
+	Options *NodeGroupOptions `json:"options,omitempty"`
 }
 
 // PodInfo is a pod as autoscaling sees it.

@@ -89,7 +89,7 @@ func (r *run) truth(end time.Time) *scalehist.RecordedTruth {
 	if r.in.Truth == nil || !end.Before(r.in.End) {
 		return r.in.Truth
 	}
-	return truthUntil(r.in.Truth, end, r.in.NodeGroups)
+	return truthUntil(r.in.Truth, end, r.in.allGroups())
 }
 
 // closer says whether two steps of different instants fall into one batch.
@@ -135,6 +135,7 @@ func (r *run) groupResults(steps []scalehist.RecordedStep, truth *scalehist.Reco
 			res.ScaledDown += max(0, s.From-s.To)
 			res.Sizes = append(res.Sizes, scalehist.SizeAt{Offset: scalehist.Duration(s.At.Sub(r.in.Start)), Size: s.To})
 		}
+		r.ledger.lived(&res, r.in.Start)
 		res.ProvisionDelay, res.ProvisionDelayFrom = r.provisionDelay(g.Name)
 		if truth != nil {
 			final, up, down := truth.FinalSizes[g.Name], truth.ScaledUpNodeGroups[g.Name], truth.ScaledDownNodeGroups[g.Name]

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,10 +23,14 @@ import (
 // ReplicaSet controller answers within its sync; a minute covers a controller that was down or rate-limited.
 const replacementWithin = time.Minute
 
-// The taints a cluster-autoscaler writes: a node on its way out, and one that may be next.
+// The taints an autoscaler writes. A cluster-autoscaler: on a node on its way out, and on one that may be next. Karpenter: on
+// a node on its way out, under one key since v1 and under the other before
+// (https://karpenter.sh/docs/concepts/disruption/, and its upgrade guide to v1).
 const (
-	toBeDeletedTaint       = "ToBeDeletedByClusterAutoscaler"
-	deletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler"
+	toBeDeletedTaint         = "ToBeDeletedByClusterAutoscaler"
+	deletionCandidateTaint   = "DeletionCandidateOfClusterAutoscaler"
+	karpenterDisruptedTaint  = "karpenter.sh/disrupted"
+	karpenterDisruptionTaint = "karpenter.sh/disruption"
 )
 
 // causes splits the recording: what stood at the start, and what the workload did afterwards.
@@ -44,7 +49,7 @@ func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
 	}
 	state, groupOf := r.lastKnown(), r.nodeGroups()
 	for _, ch := range r.changes {
-		if c, ok := ch.Object.(*storagev1.CSINode); ok && groupOf[c.Name] != "" {
+		if c, ok := ch.Object.(*storagev1.CSINode); ok && groupOf[c.Name] != "" && !r.along[c.Name] {
 			continue // it comes and goes with its node
 		}
 		if out, ok := r.cause(ch, state, demands, in); ok {
@@ -142,7 +147,7 @@ func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object,
 // nodeCause: nodes of a group come and go by the autoscaler, so only changes of a node that stood at the start, and
 // nodes outside every group, are causes.
 func (r *recorded) nodeCause(ch scalehist.Change, n *corev1.Node, state map[string]scalehist.Object) (scalehist.Change, bool) {
-	grouped := r.groupOf(n) != ""
+	grouped := r.grouped(n, ch.At)
 	next := withoutAutoscalerTaints(n)
 	if ch.Op != scalehist.OpUpdate {
 		ch.Object = next
@@ -154,7 +159,7 @@ func (r *recorded) nodeCause(ch scalehist.Change, n *corev1.Node, state map[stri
 	}
 	if was, ok := state[objectID(n)].(*corev1.Node); ok {
 		was = withoutAutoscalerTaints(was)
-		if equality.Semantic.DeepEqual(was.Spec, next.Spec) && equality.Semantic.DeepEqual(was.Labels, next.Labels) &&
+		if equality.Semantic.DeepEqual(was.Spec, next.Spec) && maps.Equal(steersRemoval(was), steersRemoval(next)) && equality.Semantic.DeepEqual(was.Labels, next.Labels) &&
 			equality.Semantic.DeepEqual(was.Status.Allocatable, next.Status.Allocatable) && ready(was) == ready(next) {
 			return ch, false
 		}
@@ -302,7 +307,7 @@ func withoutAutoscalerTaints(n *corev1.Node) *corev1.Node {
 	})
 	effect := func(t corev1.Taint) bool {
 		switch t.Key {
-		case toBeDeletedTaint, deletionCandidateTaint:
+		case toBeDeletedTaint, deletionCandidateTaint, karpenterDisruptedTaint, karpenterDisruptionTaint:
 			return true
 		case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
 			return !down
@@ -313,8 +318,8 @@ func withoutAutoscalerTaints(n *corev1.Node) *corev1.Node {
 		return n
 	}
 	out := n.DeepCopy()
-	if toBeDeleted(n) {
-		out.Spec.Unschedulable = false // --cordon-node-before-terminating cordons with the taint
+	if hasTaint(n, toBeDeletedTaint) {
+		out.Spec.Unschedulable = false // --cordon-node-before-terminating cordons with the taint; Karpenter does not
 	}
 	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, effect)
 	return out

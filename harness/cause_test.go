@@ -339,6 +339,41 @@ func TestLostNodes(t *testing.T) {
 	}
 }
 
+// TestKarpentersDisruption: the taint that Karpenter puts on a node it is about to remove, under its key of today and under
+// the one before, is an effect as the cluster-autoscaler's is: the node is fed in without it, its drained pods are one
+// demand, and it did not go by itself. What else is on the node stays.
+func TestKarpentersDisruption(t *testing.T) {
+	for _, key := range []string{"karpenter.sh/disrupted", "karpenter.sh/disruption"} {
+		t.Run(key, func(t *testing.T) {
+			rs := "ReplicaSet/web"
+			log := newLog().update(0, group("std", 2)).add(0, tainted(node("std-b", "std"), key, "dedicated"), bound(pod("web-1", rs), "std-b")).
+				update(5*sec, tainted(node("std-a", "std"), key)).
+				update(6*sec, with(tainted(node("std-a", "std"), key), "spec.unschedulable", true)).
+				update(7*sec, tainted(node("std-a", "std"))).
+				remove(8*sec, bound(pod("web-1", rs), "std-b")).add(8*sec, pod("web-2", rs)).
+				remove(9*sec, tainted(node("std-b", "std"), key, "dedicated"))
+			in := log.input(t, time.Millisecond, 0)
+			// A person's cordon is a cause, also while Karpenter is at work.
+			if diff := cmp.Diff([]string{"+6s update Node std-a", "+7s update Node std-a"}, told(in)); diff != "" {
+				t.Errorf("causes (-want +got):\n%s", diff)
+			}
+			for _, ch := range in.Initial {
+				if n := nodeOf(ch); n != nil && n.Name == "std-b" && (len(n.Spec.Taints) != 1 || n.Spec.Taints[0].Key != "dedicated") {
+					t.Errorf("std-b stands with taints %v, want dedicated alone", n.Spec.Taints)
+				}
+			}
+			for _, ch := range in.Changes {
+				if n := nodeOf(ch); n != nil && len(n.Spec.Taints) > 0 {
+					t.Errorf("fed in with taints %v, want none", n.Spec.Taints)
+				}
+			}
+			if len(in.NodeFaults) != 0 {
+				t.Errorf("node faults %v, want none: Karpenter took std-b", in.NodeFaults)
+			}
+		})
+	}
+}
+
 // TestFailedNodes: a node that came within the window and failed fails again, as one of its group; starting up and going
 // away by the autoscaler are no failures.
 func TestFailedNodes(t *testing.T) {

@@ -69,7 +69,7 @@ func (r *run) checkPrices() error {
 			check(n)
 		}
 	}
-	for _, g := range r.in.NodeGroups {
+	for _, g := range r.in.allGroups() {
 		if g.Template != nil {
 			n := g.Template.DeepCopy()
 			if n.Annotations == nil {

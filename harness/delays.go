@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
 // delivery is a node that joined Ready, and when it was asked for; asked is zero when that was before the window, or
@@ -66,6 +67,12 @@ func (r *recorded) deliveries(until time.Time) (done map[string][]delivery, outs
 			break
 		}
 		ask(ch.At)
+		if g, ok := ch.Object.(*v1alpha1.NodeGroup); ok && r.late[g.Name].at.Equal(ch.At) && ch.Op == scalehist.OpAdd {
+			// It came with nodes on their way.
+			for range int(g.Spec.TargetSize) - len(out[g.Name]) {
+				asked[g.Name] = append(asked[g.Name], ch.At)
+			}
+		}
 		o, ok := ch.Object.(*corev1.Node)
 		if !ok {
 			continue

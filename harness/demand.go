@@ -268,8 +268,13 @@ func (r *recorded) leavingNodes() map[string][]stretch {
 	return out
 }
 
+// toBeDeleted: the recorded autoscaler, of either kind, has begun to remove the node.
 func toBeDeleted(n *corev1.Node) bool {
-	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == toBeDeletedTaint })
+	return hasTaint(n, toBeDeletedTaint, karpenterDisruptedTaint, karpenterDisruptionTaint)
+}
+
+func hasTaint(n *corev1.Node, keys ...string) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return slices.Contains(keys, t.Key) })
 }
 
 func later(a, b time.Time) time.Time {

@@ -26,7 +26,7 @@ var failedWith = regexp.MustCompile(` due to ([^ .;]+)\.([^ ;,]+);`)
 // not recorded; it is taken to begin when the group last delivered (or at the start) and to end half-way between the
 // failure and the group's next delivered request (or at the end). The report's warnings say so for each.
 func (r *recorded) faults() []cloudprovider.Fault {
-	names := groupNames(r.groups)
+	names := append(groupNames(r.groups), sortedKeys(r.late)...)
 	deliveries, _ := r.deliveries(r.end)
 	var out []cloudprovider.Fault
 	for _, e := range r.events {

@@ -28,7 +28,7 @@ type Input struct {
 
 	// NodeGroups at Start, by name; TargetSize is the number of nodes there are, or were asked for.
 	NodeGroups []scalehist.NodeGroup
-	// GroupChanges are recorded changes of bounds and templates.
+	// GroupChanges are recorded changes of bounds, templates and options, and groups that come and go.
 	GroupChanges []GroupChange
 	// Settings of the autoscaler at Start and the changes after it.
 	Settings        scalehist.CASettings
@@ -47,6 +47,13 @@ type Input struct {
 	Faults []cloudprovider.Fault
 	// NodeFaults are nodes that fail or are taken away.
 	NodeFaults []NodeFault
+	// GroupOptions by group are autoscaling options beside those of NodeGroups, and before them. GPULabel marks nodes with GPUs
+	// and names their type; empty: that of the provider that nodes and flags show. ResourceLimits are the provider's own [min,
+	// max] over the cluster, as cloudprovider.Options has them. A recording gives none of the three: its groups have their
+	// options with them, and the limits are flags.
+	GroupOptions   map[string]cloudprovider.GroupOptions
+	GPULabel       string
+	ResourceLimits map[string][2]int64
 	// StaticPods by group run on every node of it, new ones too.
 	StaticPods map[string][]*corev1.Pod
 
@@ -66,10 +73,15 @@ type Input struct {
 	Hashes []scalehist.InputHash
 }
 
-// GroupChange is a recorded change of a node group's bounds or template.
+// GroupChange is a recorded change of a node group.
 type GroupChange struct {
-	At    time.Time
+	At time.Time
+	// Op is OpUpdate (also "") for new bounds, template or options; OpAdd for a group that comes, with the target size it comes
+	// with; OpDelete for one that is gone from then on.
+	Op    scalehist.Op
 	Group scalehist.NodeGroup
+	// Keep names the nodes that outlive a group that goes; all others go with it.
+	Keep []string
 }
 
 // check refuses an input no replay could make sense of.
@@ -78,7 +90,7 @@ func (in *Input) check() error {
 		return fmt.Errorf("window is empty: it starts at %s and ends at %s",
 			in.Start.Format(time.RFC3339Nano), in.End.Format(time.RFC3339Nano))
 	}
-	if len(in.NodeGroups) == 0 {
+	if len(in.allGroups()) == 0 {
 		return fmt.Errorf("no node groups at %s: nothing could scale; record them (scalehist record --node-groups) or import a log with kind NodeGroup",
 			in.Start.Format(time.RFC3339))
 	}
@@ -90,11 +102,14 @@ func (in *Input) check() error {
 	return nil
 }
 
-// group finds a node group by name.
+// group finds a node group by name, of the start or that comes later.
 func (in *Input) group(name string) (*scalehist.NodeGroup, error) {
 	i := slices.IndexFunc(in.NodeGroups, func(g scalehist.NodeGroup) bool { return g.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("unknown node group %q: there are %s", name, strings.Join(groupNames(in.NodeGroups), ", "))
+		if c := in.groupChange(name); c != nil {
+			return &c.Group, nil
+		}
+		return nil, fmt.Errorf("unknown node group %q: there are %s", name, strings.Join(groupNames(in.allGroups()), ", "))
 	}
 	return &in.NodeGroups[i], nil
 }

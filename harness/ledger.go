@@ -21,7 +21,8 @@ type ledger struct {
 
 	start, end   scalehist.ClusterSnapshot
 	moments      scalehist.MomentKeeper
-	groupsAtZero []scalehist.NodeGroup
+	groupsAtZero []scalehist.NodeGroup // and those that came since
+	lives        map[string]*groupLife
 	engineStart  scalehist.CASettings
 	changes      []scalehist.SettingsChange
 	engineSeen   bool
@@ -252,6 +253,9 @@ func (l *ledger) fedNode(ch scalehist.Change, n *corev1.Node) {
 		l.batch.NodesJoined = append(l.batch.NodesJoined, n.Name)
 		l.addNode(&nodeLedger{name: n.Name, joined: l.batch.At, standing: true, object: n})
 	case scalehist.OpDelete:
+		if known := l.byNode[n.Name]; known == nil || !known.gone.IsZero() {
+			return // it went here before it did in the recording
+		}
 		l.batch.NodesGone = append(l.batch.NodesGone, n.Name)
 		l.gone(n.Name, l.batch.At)
 	}

@@ -42,6 +42,7 @@ type run struct {
 
 	changes  []scalehist.Change // still to come
 	groups   []GroupChange
+	arrived  []string // groups that came in this step
 	settings []scalehist.SettingsChange
 	pending  map[types.NamespacedName]bool
 	faults   *nodeFaults
@@ -86,6 +87,7 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 		return nil, err
 	}
 	r.ledger = newLedger(in, r.provider, r.plane.Cluster())
+	r.warnOfGPUs()
 	r.faults = newNodeFaults(r)
 	if r.opts.signs {
 		r.signs = newSigns(r)
@@ -94,6 +96,7 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 }
 
 func (r *run) newProvider() (*cloudprovider.Provider, error) {
+	gpus := r.gpus()
 	return cloudprovider.New(r.in.NodeGroups, cloudprovider.Options{
 		Start:          r.in.Start,
 		ProvisionDelay: r.in.ProvisionDelays,
@@ -102,6 +105,11 @@ func (r *run) newProvider() (*cloudprovider.Provider, error) {
 		Faults:         r.in.Faults,
 		Prices:         r.opts.prices,
 		TemplatePods:   r.in.StaticPods,
+		GroupOptions:   r.in.GroupOptions,
+		GPULabel:       gpus.label,
+		IgnoreGPUs:     gpus.ignored,
+		ResourceLimits: r.in.ResourceLimits,
+		Later:          r.in.laterGroups(),
 	})
 }
 
@@ -294,6 +302,9 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 	if err := r.feed(ctx, t); err != nil {
 		return err
 	}
+	if err := r.join(t); err != nil {
+		return err
+	}
 	if err := r.faults.happen(ctx, t); err != nil {
 		return err
 	}
@@ -346,7 +357,7 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 func (r *run) feed(ctx context.Context, t time.Time) error {
 	due := func(at time.Time) bool { return !r.boundary(at).After(t) }
 	for len(r.groups) > 0 && due(r.groups[0].At) {
-		if err := r.provider.UpdateGroup(r.groups[0].Group); err != nil {
+		if err := r.regroup(t, r.groups[0]); err != nil {
 			return err
 		}
 		r.groups = r.groups[1:]

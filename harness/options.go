@@ -94,6 +94,7 @@ type options struct {
 	deletionDelay   *time.Duration
 	delays          map[string]time.Duration
 	bounds          map[string][2]int
+	gpuLabel        string
 	seed            int64
 	ties            Ties
 	signs           bool
@@ -185,6 +186,10 @@ func WithDeletionDelay(d time.Duration) Option { return func(o *options) { o.del
 func WithNodeGroupBounds(group string, minSize, maxSize int) Option {
 	return func(o *options) { o.bounds[group] = [2]int{minSize, maxSize} }
 }
+
+// WithGPULabel names the node label that marks nodes with GPUs and names their type, by which --gpu-total counts; the default is
+// that of the provider the recording shows.
+func WithGPULabel(label string) Option { return func(o *options) { o.gpuLabel = label } }
 
 // DefaultSeed is the seed of a replay that is not given one. Any would do for determinism; with this one every recording of a
 // real autoscaler this project has replays to something that autoscaler was seen to do (docs/truth.md says what others do).

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
 // oneEvent is how close together recorded steps belong to one scale-up: a balanced plan is carried out group by group,
@@ -107,7 +108,8 @@ func replayEvent(ctx context.Context, db *history.DB, o options, whole *recorded
 	if err != nil {
 		return nil, err
 	}
-	in.Faults = whole.faults()
+	known := groupNames(in.allGroups())
+	in.Faults = slices.DeleteFunc(whole.faults(), func(f cloudprovider.Fault) bool { return f.Group != "" && !slices.Contains(known, f.Group) })
 	if err := o.apply(in); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,11 +74,16 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	in.Settings = rec.initial.CASettings
 	rec.resize(whole)
 	in.NodeGroups = rec.groups
-	in.Warnings = append(in.Warnings, rec.lateGroups()...)
 	in.GroupChanges = rec.groupChanges()
+	in.Warnings = append(in.Warnings, rec.groupNews(in.GroupChanges)...)
+	in.Warnings = append(in.Warnings, rec.annotationWarnings()...)
 	in.Initial, in.Changes = rec.causes(in)
 	// How long nodes take is a trait of the group, and a short window may show none that came.
 	in.ProvisionDelays = whole.provisionDelays()
+	known := in.allGroups()
+	maps.DeleteFunc(in.ProvisionDelays, func(name string, _ time.Duration) bool {
+		return !slices.ContainsFunc(known, func(g scalehist.NodeGroup) bool { return g.Name == name }) // it is of another time
+	})
 	if d, ok := whole.deletionDelay(); ok {
 		in.DeletionDelay = &d
 	}
@@ -111,6 +117,7 @@ func load(ctx context.Context, db *history.DB, w Window) (*recorded, error) {
 	}
 	rec.departed = departed(rec.initial)
 	rec.groups = rec.initialGroups()
+	rec.lifetimes()
 	return rec, nil
 }
 
@@ -216,29 +223,6 @@ func (r *recorded) initialGroups() []scalehist.NodeGroup {
 	return groups
 }
 
-// lateGroups warns of node groups that come or go in the window: the replay has those of the start all along.
-func (r *recorded) lateGroups() []string {
-	var out []string
-	told := map[string]bool{}
-	for _, ch := range r.changes {
-		g, ok := ch.Object.(*v1alpha1.NodeGroup)
-		if !ok || told[g.Name] {
-			continue
-		}
-		known := slices.ContainsFunc(r.groups, func(k scalehist.NodeGroup) bool { return k.Name == g.Name })
-		switch {
-		case known && ch.Op == scalehist.OpDelete:
-			out = append(out, fmt.Sprintf("node group %s went at %s: the replay keeps it", g.Name, stamp(ch.At)))
-		case !known:
-			out = append(out, fmt.Sprintf("node group %s came at %s, after the start: the replay is without it; start the window later to have it", g.Name, stamp(ch.At)))
-		default:
-			continue
-		}
-		told[g.Name] = true
-	}
-	return out
-}
-
 // recorded is a window of a history in memory, as the analyses below want it.
 type recorded struct {
 	start, end time.Time
@@ -246,6 +230,11 @@ type recorded struct {
 	changes    []scalehist.Change
 	events     []history.Event
 	groups     []scalehist.NodeGroup
+	// late are groups that came after the start, went when those that were removed were.
+	late map[string]lateGroup
+	went map[string]time.Time
+	// along names the nodes that were there before their group was, and so are fed in.
+	along map[string]bool
 	// departed nodes stood at the start, but their removal was decided before it.
 	departed map[string]bool
 }
@@ -256,10 +245,14 @@ func (r *recorded) groupOf(n *corev1.Node) string {
 	if slices.ContainsFunc(r.groups, func(g scalehist.NodeGroup) bool { return g.Name == name }) {
 		return name
 	}
+	if _, ok := r.late[name]; ok {
+		return name
+	}
 	return ""
 }
 
-// groupChanges are recorded changes of bounds and templates; target sizes are effects.
+// groupChanges are recorded changes of bounds, templates and options, and groups that come and go; target sizes are effects,
+// but for the one a group comes with.
 func (r *recorded) groupChanges() []GroupChange {
 	last := map[string]scalehist.NodeGroup{}
 	for _, g := range r.groups {
@@ -268,20 +261,30 @@ func (r *recorded) groupChanges() []GroupChange {
 	var out []GroupChange
 	for _, ch := range r.changes {
 		o, ok := ch.Object.(*v1alpha1.NodeGroup)
-		if !ok || ch.Op == scalehist.OpDelete {
+		if !ok {
 			continue
 		}
 		was, known := last[o.Name]
-		if !known {
-			continue // a group that appears later has no place in the provider's order yet; lateGroups tells
+		switch {
+		case ch.Op == scalehist.OpDelete && known:
+			delete(last, o.Name)
+			out = append(out, GroupChange{At: ch.At, Op: scalehist.OpDelete, Group: was, Keep: r.standingIn(o.Name, ch.At)})
+			continue
+		case ch.Op == scalehist.OpDelete:
+			continue
+		case !known:
+			last[o.Name] = history.NodeGroup(o)
+			out = append(out, GroupChange{At: ch.At, Op: scalehist.OpAdd, Group: last[o.Name]})
+			continue
 		}
 		next := was
-		next.MinSize, next.MaxSize = int(o.Spec.MinSize), int(o.Spec.MaxSize)
+		told := history.NodeGroup(o)
+		next.MinSize, next.MaxSize, next.Options = told.MinSize, told.MaxSize, told.Options
 		if o.Spec.Template != nil {
-			next.Template = history.NodeGroup(o).Template
+			next.Template = told.Template
 		}
 		if next.MinSize == was.MinSize && next.MaxSize == was.MaxSize &&
-			equality.Semantic.DeepEqual(next.Template, was.Template) {
+			equality.Semantic.DeepEqual(next.Template, was.Template) && equality.Semantic.DeepEqual(next.Options, was.Options) {
 			continue
 		}
 		last[o.Name] = next

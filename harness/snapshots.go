@@ -92,7 +92,7 @@ func (p *snapshotPlayback) event(ctx context.Context, first, n int) error {
 	if err != nil {
 		return err
 	}
-	provider, err := standing(&state, p.opts.prices)
+	provider, err := standing(&state, p.opts.prices, p.opts.gpuLabel, p.from.Settings.Flags)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (p *snapshotPlayback) event(ctx context.Context, first, n int) error {
 }
 
 // standing is a provider of the node groups as they were. Groups in backoff may not grow.
-func standing(s *scalehist.ClusterState, prices *cloudprovider.PriceTable) (*cloudprovider.Provider, error) {
+func standing(s *scalehist.ClusterState, prices *cloudprovider.PriceTable, gpuLabel string, flags []string) (*cloudprovider.Provider, error) {
 	groups := make([]scalehist.NodeGroup, 0, len(s.NodeGroups))
 	pods := map[string][]*corev1.Pod{}
 	requested := map[string][]time.Time{}
@@ -148,7 +148,8 @@ func standing(s *scalehist.ClusterState, prices *cloudprovider.PriceTable) (*clo
 			leaving[name] = true
 		}
 	}
-	provider, err := cloudprovider.New(groups, cloudprovider.Options{Start: s.At, Prices: prices, TemplatePods: pods})
+	gpus := gpus(gpuLabel, flags, groups, s.Objects.Nodes)
+	provider, err := cloudprovider.New(groups, cloudprovider.Options{Start: s.At, Prices: prices, TemplatePods: pods, GPULabel: gpus.label, IgnoreGPUs: gpus.ignored})
 	if err != nil {
 		return nil, err
 	}

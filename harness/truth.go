@@ -39,7 +39,14 @@ func (r *recorded) truth() *scalehist.RecordedTruth {
 		return nil
 	}
 	r.namePods(t.Steps)
-	sum(t, r.groups)
+	groups := r.groups
+	for _, name := range sortedKeys(r.late) {
+		groups = append(slices.Clip(groups), r.late[name].group)
+	}
+	sum(t, groups)
+	for name := range r.went {
+		t.FinalSizes[name] = 0
+	}
 	t.UnschedulableAtEnd = r.pendingAtEnd()
 	return t
 }
@@ -104,6 +111,9 @@ func (r *recorded) initialSizes() map[string]int {
 	size := map[string]int{}
 	for _, g := range r.groups {
 		size[g.Name] = g.TargetSize
+	}
+	for name, g := range r.late {
+		size[name] = g.group.TargetSize // what it came with is no step
 	}
 	return size
 }

@@ -34,8 +34,10 @@ type CloudProvider interface {
 	IncreaseSize(ctx context.Context, now time.Time, group string, delta int) error
 	DecreaseTargetSize(ctx context.Context, now time.Time, group string, delta int) error
 	DeleteNodes(ctx context.Context, now time.Time, group string, nodeNames []string) error
-	// GPULabel marks GPU nodes and names their type; "" for none.
+	// GPULabel marks GPU nodes and names their type; "" for none. IgnoresGPUs: the provider tells of no GPUs, whatever the
+	// label says.
 	GPULabel() string
+	IgnoresGPUs() bool
 	// ResourceLimits are [min, max] over the cluster by resource name.
 	ResourceLimits() map[string][2]int64
 	// HasPrices, NodePrice and PodPrice serve the price expander.

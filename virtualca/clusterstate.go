@@ -65,6 +65,14 @@ func (a *Autoscaler) provisionTime(group string) time.Duration {
 	return a.settings.MaxNodeProvisionTime
 }
 
+// startupTime is how long a group's node may take from registration to being ready.
+func (a *Autoscaler) startupTime(group string) time.Duration {
+	if o, ok := a.provider.GroupOptions(group); ok && o.MaxNodeStartupTime != nil {
+		return *o.MaxNodeStartupTime
+	}
+	return a.settings.MaxNodeStartupTime
+}
+
 // updateState takes over this loop's nodes and instances: who is ready, which requests are done or timed out, which
 // instances failed.
 func (l *loop) updateState(ctx context.Context) {
@@ -99,9 +107,11 @@ func (l *loop) updateReadiness() {
 	}
 	for _, n := range l.nodes {
 		registered[n.Name] = true
-		cs.total.count(n, l.now, cs.settings.MaxNodeStartupTime)
-		if g, ok := l.groupOf[n.Name]; ok {
-			of(g).count(n, l.now, cs.settings.MaxNodeStartupTime)
+		g, grouped := l.groupOf[n.Name]
+		startup := l.a.startupTime(g)
+		cs.total.count(n, l.now, startup)
+		if grouped {
+			of(g).count(n, l.now, startup)
 		}
 	}
 	seen := map[string]bool{}

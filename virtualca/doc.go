@@ -12,7 +12,7 @@
 // that each loop begins elsewhere (circleOrder), places for pods from a random node on (fit), nodes in creation order, unneeded nodes in the planner's, node groups in the provider's order, ties to
 // the first. Another Settings.Seed is another of upstream's possible runs.
 //
-// Not modelled, and named in warnings or notes when they would matter: ProvisioningRequests, proactive scale-up, dynamic
+// Flags has what is made of each flag of upstream. Not modelled, and named in warnings or notes when they would matter: ProvisioningRequests, proactive scale-up, dynamic
 // resource allocation and CSI-aware scheduling, the grpc expander, auto-provisioning, custom scheduler configurations,
 // fast-path binpacking and salvo scale-up, capacity buffers and quotas. Bounds by wall clock (the time a binpacking, a
 // simulation or a round of soft taints may take) are never reached.

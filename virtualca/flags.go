@@ -29,6 +29,7 @@ func flagSet(s *Settings) *pflag.FlagSet {
 	f.BoolVar(&s.BalanceSimilarNodeGroups, "balance-similar-node-groups", s.BalanceSimilarNodeGroups, "")
 	f.Var(&list{to: &s.BalancingIgnoreLabels}, "balancing-ignore-label", "")
 	f.Var(&list{to: &s.BalancingLabels}, "balancing-label", "")
+	f.StringVar(&s.CloudProvider, "cloud-provider", s.CloudProvider, "")
 	f.Float64Var(&s.MemoryDifferenceRatio, "memory-difference-ratio", s.MemoryDifferenceRatio, "")
 	f.Float64Var(&s.FreeDifferenceRatio, "max-free-difference-ratio", s.FreeDifferenceRatio, "")
 	f.Float64Var(&s.AllocDifferenceRatio, "max-allocatable-difference-ratio", s.AllocDifferenceRatio, "")
@@ -41,6 +42,7 @@ func flagSet(s *Settings) *pflag.FlagSet {
 	f.DurationVar(&s.NodeInfoCacheExpiry, "node-info-cache-expire-time", s.NodeInfoCacheExpiry, "")
 	f.Var(&list{to: &s.StartupTaints}, "startup-taint", "")
 	f.Var(&list{to: &s.StartupTaints}, "ignore-taint", "")
+	f.Var(&list{to: &s.StartupTaintPrefixes}, "startup-taint-prefix", "")
 	f.Var(&list{to: &s.StatusTaints}, "status-taint", "")
 	f.DurationVar(&s.MaxNodeProvisionTime, "max-node-provision-time", s.MaxNodeProvisionTime, "")
 	f.DurationVar(&s.MaxNodeStartupTime, "max-node-startup-time", s.MaxNodeStartupTime, "")
@@ -58,62 +60,20 @@ func flagSet(s *Settings) *pflag.FlagSet {
 	return f
 }
 
-// removed are flags of earlier versions that 1.36 does not know any more, with what took their place.
-var removed = map[string]string{
-	"max-empty-bulk-delete": "--max-scale-down-parallelism bounds removals now",
-}
-
-// deprecated are flags that still work, with what is to be said instead. --scale-down-enabled is not among them: it is
-// how a replay leaves nodes alone.
-var deprecated = map[string]string{
-	"ignore-taint": "--startup-taint says the same",
-}
-
-// notModelled are the other upstream flags that change decisions in ways the virtual autoscaler does not follow yet.
-var notModelled = set(`
-	force-delete-failed-nodes async-node-groups
-	enable-provisioning-requests kube-client-qps-for-provisioning-requests provisioning-request-initial-backoff-time
-	provisioning-request-max-backoff-time provisioning-request-max-backoff-cache-size check-capacity-batch-processing
-	check-capacity-provisioning-request-max-batch-size check-capacity-provisioning-request-batch-timebox
-	check-capacity-processor-instance enable-proactive-scaleup pod-injection-limit enable-dynamic-resource-allocation
-	enable-csi-node-aware-scheduling grpc-expander-url grpc-expander-cert node-autoprovisioning-enabled
-	max-autoprovisioned-node-group-count scheduler-config-file salvo-scale-up fastpath-binpacking-enabled
-	max-binpacking-time max-nodegroup-binpacking-duration scaleup-simulation-for-skipped-node-groups-enabled
-	capacity-buffer-controller-enabled capacity-buffer-pod-injection-enabled capacity-quotas-enabled
-	frequent-loops-enabled feature-gates regional node-deletion-in-batch-enabled`)
-
-// irrelevant are upstream flags that do not change what is decided. Those on the candidates of scale-down limit nothing
-// in 1.36; the time for soft taints is wall clock.
-var irrelevant = set(`
-	v vmodule logtostderr alsologtostderr stderrthreshold log-dir log-file log-file-max-size log-backtrace-at log-flush-frequency
-	add-dir-header one-output skip-headers skip-log-headers logging-format log-json-info-buffer-size log-json-split-stream
-	log-text-info-buffer-size log-text-split-stream
-	address kubernetes kubeconfig kube-api-content-type kube-client-qps kube-client-burst cloud-config cloud-provider
-	cluster-name user-agent nodes node-group-auto-discovery profiling leader-elect leader-elect-lease-duration
-	leader-elect-renew-deadline leader-elect-retry-period leader-elect-resource-lock leader-elect-resource-name
-	leader-elect-resource-namespace max-inactivity max-failing-time max-startup-time emit-per-nodegroup-metrics
-	debugging-snapshot-enabled aws-use-static-instance-list gce-concurrent-refreshes gce-mig-instances-min-refresh-wait-time
-	bulk-mig-instances-listing-enabled predicate-parallelism cluster-snapshot-parallelism estimator
-	clusterapi-cloud-config-authoritative scale-down-non-empty-candidates-count scale-down-candidates-pool-ratio
-	scale-down-candidates-pool-min-count max-bulk-soft-taint-time help version`)
-
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		out[w] = true
-	}
-	return out
-}
-
 // ParseSettings reads a recorded deployment's flags over upstream's defaults. Both `--flag=value` and `--flag value`
 // are taken, one dash or two. A bad value of a modelled flag and an impossible expander chain are errors. Every flag
-// that is unknown, or known and not modelled, gets a warning that names it; flags that cannot change a decision are
-// taken silently.
+// that is unknown, gone since, or not modelled and not at its default gets one warning that names it; flags that cannot
+// change a decision are taken silently (Flags has them all).
 func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 	out := DefaultSettings()
 	out.Priorities = s.Priorities
 	f := flagSet(&out)
 	var warnings []string
+	warn := func(format string, args ...any) {
+		if w := fmt.Sprintf(format, args...); !slices.Contains(warnings, w) {
+			warnings = append(warnings, w)
+		}
+	}
 	for i := 0; i < len(s.Flags); i++ {
 		arg := s.Flags[i]
 		if arg == "--" || arg == "" {
@@ -121,7 +81,7 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 		}
 		if !strings.HasPrefix(arg, "-") {
 			if i > 0 || !strings.Contains(path.Base(arg), "cluster-autoscaler") {
-				warnings = append(warnings, fmt.Sprintf("argument %q is not a flag and has no effect", arg))
+				warn("argument %q is not a flag and has no effect", arg)
 			}
 			continue
 		}
@@ -130,19 +90,27 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 		flag := f.Lookup(name)
 		nextIsValue := i+1 < len(s.Flags) && !strings.HasPrefix(s.Flags[i+1], "-")
 		if flag == nil {
-			// What stands alone behind a flag is its value: upstream takes no other arguments.
-			if !hasValue && nextIsValue {
+			row, known := flagTable[name]
+			// What stands alone behind a flag is its value, but for a switch: upstream takes no other arguments.
+			switch {
+			case hasValue:
+			case row.Type == "bool":
+				value = "true"
+				if nextIsValue {
+					i++
+				}
+			case nextIsValue:
 				i++
+				value = s.Flags[i]
 			}
 			switch {
-			case irrelevant[name]:
-			case removed[name] != "":
-				warnings = append(warnings, fmt.Sprintf("flag --%s is gone from cluster-autoscaler 1.36 and has no effect: %s", name, removed[name]))
-			case notModelled[name] && hasValue && asDefault(name, value):
-			case notModelled[name]:
-				warnings = append(warnings, fmt.Sprintf("flag --%s is not modelled: the replay decides as if it were not set", name))
+			case known && (row.Effect == WithoutInfluence || row.isDefault(value)), slices.Contains(questions, name):
+			case known:
+				warn("flag --%s is not modelled: the replay decides as if it were not set (%s)", name, row.About)
+			case removedFlags[name] != "":
+				warn("flag --%s is gone from cluster-autoscaler 1.36 and has no effect: %s", name, removedFlags[name])
 			default:
-				warnings = append(warnings, fmt.Sprintf("flag --%s is unknown and has no effect", name))
+				warn("flag --%s is unknown and has no effect", name)
 			}
 			continue
 		}
@@ -164,20 +132,14 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 		if err := flag.Value.Set(value); err != nil {
 			return Settings{}, warnings, fmt.Errorf("flag --%s=%s: %w", name, value, err)
 		}
-		if instead := deprecated[name]; instead != "" {
-			warnings = append(warnings, fmt.Sprintf("flag --%s is deprecated: %s", name, instead))
+		if instead := deprecatedFlags[name]; instead != "" {
+			warn("flag --%s is deprecated: %s", name, instead)
 		}
 	}
 	if err := out.check(); err != nil {
 		return Settings{}, warnings, err
 	}
 	return out, append(warnings, out.expanderWarnings()...), nil
-}
-
-// asDefault says whether a switch that is not modelled is given as it stands anyway.
-func asDefault(name, value string) bool {
-	on, err := strconv.ParseBool(value)
-	return err == nil && unmodelledTypes["bool"][name] && on == (name == "frequent-loops-enabled")
 }
 
 // expanderWarnings tell of expanders that do not do what their name says.

@@ -27,7 +27,8 @@ func ready(n *corev1.Node) (bool, time.Time) { return nodetemplate.Ready(n) }
 func hasTaint(n *corev1.Node, key string) bool { return nodetemplate.HasTaint(n, key) }
 
 func (s *Settings) startupTaint(key string) bool {
-	return slices.Contains(s.StartupTaints, key) || strings.HasPrefix(key, startupTaintPrefix) || strings.HasPrefix(key, ignoreTaintPrefix)
+	return slices.Contains(s.StartupTaints, key) || strings.HasPrefix(key, startupTaintPrefix) || strings.HasPrefix(key, ignoreTaintPrefix) ||
+		slices.ContainsFunc(s.StartupTaintPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 func (s *Settings) statusTaint(key string) bool {

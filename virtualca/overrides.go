@@ -31,7 +31,7 @@ func CheckOverrides(flags []string) error {
 			}
 			return fmt.Errorf("autoscaler flag %q: this is not a flag: write --name=value", arg)
 		}
-		if instead := removed[name]; instead != "" {
+		if instead := removedFlags[name]; instead != "" {
 			return fmt.Errorf("autoscaler flag --%s: cluster-autoscaler 1.36 has no such flag any more: %s", name, instead)
 		}
 		typ, ok := known[name]
@@ -81,48 +81,14 @@ func isFlag(arg string) bool {
 // knownFlags are all flags of upstream with their types in pflag's words; "" where any text will do.
 func knownFlags(f *pflag.FlagSet) map[string]string {
 	known := map[string]string{}
-	for _, m := range []map[string]bool{notModelled, irrelevant} {
-		for name := range m {
-			known[name] = ""
-		}
+	for _, row := range Flags() {
+		known[row.Name] = row.checkedType()
 	}
-	for typ, names := range unmodelledTypes {
-		for name := range names {
-			known[name] = typ
-		}
+	for _, name := range questions {
+		known[name] = "bool"
 	}
 	f.VisitAll(func(flag *pflag.Flag) { known[flag.Name] = flag.Value.Type() })
 	return known
-}
-
-// unmodelledTypes are the types of upstream flags that are not modelled (cluster-autoscaler 1.36, config/flags): a typing
-// error in one should not look like a setting.
-var unmodelledTypes = map[string]map[string]bool{
-	"bool": set(`
-		node-deletion-in-batch-enabled force-delete-failed-nodes async-node-groups
-		enable-provisioning-requests check-capacity-batch-processing enable-proactive-scaleup
-		enable-dynamic-resource-allocation enable-csi-node-aware-scheduling node-autoprovisioning-enabled
-		fastpath-binpacking-enabled scaleup-simulation-for-skipped-node-groups-enabled
-		capacity-buffer-controller-enabled capacity-buffer-pod-injection-enabled capacity-quotas-enabled
-		frequent-loops-enabled regional logtostderr alsologtostderr add-dir-header one-output skip-headers
-		skip-log-headers profiling leader-elect emit-per-nodegroup-metrics
-		debugging-snapshot-enabled aws-use-static-instance-list bulk-mig-instances-listing-enabled
-		clusterapi-cloud-config-authoritative help version`),
-	"duration": set(`
-		max-bulk-soft-taint-time provisioning-request-initial-backoff-time
-		provisioning-request-max-backoff-time check-capacity-provisioning-request-batch-timebox max-binpacking-time
-		max-nodegroup-binpacking-duration log-flush-frequency leader-elect-lease-duration leader-elect-renew-deadline
-		leader-elect-retry-period max-inactivity max-failing-time max-startup-time
-		gce-mig-instances-min-refresh-wait-time`),
-	"int": set(`
-		scale-down-non-empty-candidates-count scale-down-candidates-pool-min-count
-		provisioning-request-max-backoff-cache-size
-		check-capacity-provisioning-request-max-batch-size pod-injection-limit max-autoprovisioned-node-group-count
-		v log-file-max-size kube-client-burst gce-concurrent-refreshes predicate-parallelism
-		cluster-snapshot-parallelism`),
-	"float64": set(`
-		scale-down-candidates-pool-ratio
-		kube-client-qps kube-client-qps-for-provisioning-requests`),
 }
 
 // checkValue checks a value of a simple type; other types check themselves.

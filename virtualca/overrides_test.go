@@ -61,16 +61,6 @@ func TestCheckOverrides(t *testing.T) {
 	}
 }
 
-func TestTypedFlagsAreKnown(t *testing.T) {
-	for typ, names := range unmodelledTypes {
-		for n := range names {
-			if !notModelled[n] && !irrelevant[n] {
-				t.Errorf("%s flag %s is in no list", typ, n)
-			}
-		}
-	}
-}
-
 func TestWarnsOfExpandersThatAreNotWhatTheySeem(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in   scalehist.CASettings

@@ -72,7 +72,7 @@ func (q *quota) measure(group string, n *corev1.Node) map[string]int64 {
 	out := map[string]int64{"cpu": n.Status.Capacity.Cpu().Value(), "memory": n.Status.Capacity.Memory().Value(), "nodes": 1}
 	label := q.l.a.provider.GPULabel()
 	gpu, ok := n.Labels[label]
-	if label == "" || !ok {
+	if label == "" || !ok || q.l.a.provider.IgnoresGPUs() {
 		return out
 	}
 	count := n.Status.Allocatable[gpuResource]

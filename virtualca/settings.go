@@ -32,10 +32,12 @@ type Settings struct {
 
 	BalanceSimilarNodeGroups bool
 	BalancingIgnoreLabels    []string
-	BalancingLabels          []string
-	MemoryDifferenceRatio    float64
-	FreeDifferenceRatio      float64
-	AllocDifferenceRatio     float64
+	// CloudProvider adds labels that make no two groups different.
+	CloudProvider         string
+	BalancingLabels       []string
+	MemoryDifferenceRatio float64
+	FreeDifferenceRatio   float64
+	AllocDifferenceRatio  float64
 
 	// ExpendablePriorityCutoff: pods of lower priority neither scale up nor take room.
 	ExpendablePriorityCutoff int
@@ -47,6 +49,7 @@ type Settings struct {
 	ScaleFromUnschedulable bool
 	NodeInfoCacheExpiry    time.Duration
 	StartupTaints          []string
+	StartupTaintPrefixes   []string
 	StatusTaints           []string
 
 	MaxNodeProvisionTime    time.Duration
@@ -83,7 +86,7 @@ func DefaultSettings() Settings {
 		MaxNodeProvisionTime: 15 * time.Minute, MaxNodeStartupTime: 15 * time.Minute,
 		OkTotalUnreadyCount: 3, MaxTotalUnreadyPercent: 45,
 		InitialBackoff: 5 * time.Minute, MaxBackoff: 30 * time.Minute, BackoffReset: 3 * time.Hour,
-		Down:      defaultDownSettings(),
+		Down: defaultDownSettings(), CloudProvider: "externalgrpc",
 		Namespace: "kube-system", StatusConfigMap: "cluster-autoscaler-status", WriteStatus: true,
 	}
 }

@@ -15,6 +15,31 @@ var ignoredLabels = map[string]bool{
 	"beta.kubernetes.io/fluentd-ds-ready": true, "kops.k8s.io/instancegroup": true,
 }
 
+// ignoredByProvider are the labels that do so for one provider besides (processors/nodegroupset/{aws,azure,gce}_nodegroups.go).
+var ignoredByProvider = map[string][]string{
+	"aws": {"alpha.eksctl.io/instance-id", "alpha.eksctl.io/nodegroup-name", "eks.amazonaws.com/nodegroup", "k8s.amazonaws.com/eniConfig", "lifecycle",
+		"topology.ebs.csi.aws.com/zone"},
+	"azure": {azurePoolLabel, azureOldPoolLabel, "topology.disk.csi.azure.com/zone", "aksEngineVersion", "creationSource", "poolName",
+		"kubernetes.azure.com/node-image-version", "kubernetes.azure.com/consolidated-additional-properties"},
+	"gce": {"topology.gke.io/zone"},
+}
+
+// The labels of an AKS node pool, of today and before.
+const (
+	azurePoolLabel    = "kubernetes.azure.com/agentpool"
+	azureOldPoolLabel = "agentpool"
+)
+
+// samePool: on Azure nodes of one pool are alike whatever else differs.
+func (s *Settings) samePool(a, b map[string]string) bool {
+	for _, k := range []string{azurePoolLabel, azureOldPoolLabel} {
+		if s.CloudProvider == "azure" && a[k] != "" && a[k] == b[k] {
+			return true
+		}
+	}
+	return false
+}
+
 // similarGroups lists the groups that new nodes of a group may be shared with: alike by template, safe to scale, and
 // able to take all pod groups this one can take.
 func (l *loop) similarGroups(group string, schedulable map[string][]*podGroup) []string {
@@ -60,6 +85,9 @@ func (s *Settings) similar(a, b *template) bool {
 				return false
 			}
 		}
+		return true
+	}
+	if s.samePool(a.node.Labels, b.node.Labels) {
 		return true
 	}
 	ca, cb := a.node.Status.Capacity, b.node.Status.Capacity
@@ -120,7 +148,9 @@ func within(x, y resource.Quantity, ratio float64) bool {
 }
 
 func (s *Settings) sameLabels(a, b map[string]string) bool {
-	ignored := func(k string) bool { return ignoredLabels[k] || slices.Contains(s.BalancingIgnoreLabels, k) }
+	ignored := func(k string) bool {
+		return ignoredLabels[k] || slices.Contains(s.BalancingIgnoreLabels, k) || slices.Contains(ignoredByProvider[s.CloudProvider], k)
+	}
 	count := func(m map[string]string) int {
 		n := 0
 		for k := range m {

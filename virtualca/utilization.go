@@ -75,6 +75,9 @@ func (l *loop) uncounted(n *framework.NodeInfo, gpu corev1.ResourceName, ignoreD
 
 // gpuOf names the GPU resource of a node: it has the provider's GPU label, or a known GPU resource.
 func (l *loop) gpuOf(n *corev1.Node) (corev1.ResourceName, bool) {
+	if l.a.provider.IgnoresGPUs() {
+		return gpuResource, false
+	}
 	for _, r := range gpuResources {
 		if q := n.Status.Allocatable[r]; !q.IsZero() {
 			return r, true

@@ -49,6 +49,7 @@ func TestUtilization(t *testing.T) {
 		node           func(*corev1.Node)
 		pods           []*corev1.Pod
 		noDaemon, noM  bool
+		ignore         bool
 		want           float64
 		wantOfResource corev1.ResourceName
 	}{
@@ -63,6 +64,7 @@ func TestUtilization(t *testing.T) {
 		"terminating":              {pods: []*corev1.Pod{pod("2", "1Gi"), pod("1", "1Gi", deleted(time.Minute))}, want: 0.75, wantOfResource: corev1.ResourceCPU},
 		"terminating for too long": {pods: []*corev1.Pod{pod("2", "1Gi"), pod("1", "1Gi", deleted(61*time.Second))}, want: 0.5, wantOfResource: corev1.ResourceCPU},
 		"gpu alone counts":         {node: gpuNode("4"), pods: []*corev1.Pod{pod("4", "1Gi", gpus("1"))}, want: 0.25, wantOfResource: gpuResource},
+		"gpu the provider ignores": {node: gpuNode("4"), pods: []*corev1.Pod{pod("3", "1Gi", gpus("1"))}, ignore: true, want: 0.75, wantOfResource: corev1.ResourceCPU},
 		"gpu not there yet":        {node: gpuNode(""), pods: []*corev1.Pod{pod("4", "1Gi")}, want: 0, wantOfResource: gpuResource},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +72,8 @@ func TestUtilization(t *testing.T) {
 			if tc.node != nil {
 				tc.node(n[0])
 			}
-			l := newLoop(t, &testCluster{objects: scalehist.Objects{Nodes: n, Pods: tc.pods}}, []scalehist.NodeGroup{smallGroup("a", 1, 5)}, DefaultSettings(), cloudprovider.Options{GPULabel: "gpu"})
+			l := newLoop(t, &testCluster{objects: scalehist.Objects{Nodes: n, Pods: tc.pods}}, []scalehist.NodeGroup{smallGroup("a", 1, 5)}, DefaultSettings(),
+				cloudprovider.Options{GPULabel: "gpu", IgnoreGPUs: tc.ignore})
 			got, err := l.utilizationOf(l.a.checker.Snapshot().NodeInfo(0), tc.noDaemon, tc.noM)
 			if err != nil {
 				t.Fatal(err)

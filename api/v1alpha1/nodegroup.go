@@ -39,6 +39,8 @@ type NodeGroupSpec struct {
 	MachineType string `json:"machineType,omitempty"`
 	// Template is the node a scale-up from zero would bring; nil if the source could not tell.
 	Template *NodeTemplate `json:"template,omitempty"`
+	// Options are the group's own autoscaling options; nil if it has none.
+	Options *NodeGroupOptions `json:"options,omitempty"`
 }
 
 // NodeTemplate is the part of a Node that is the same for every node of a group.
@@ -70,6 +72,7 @@ func (g *NodeGroup) DeepCopy() *NodeGroup {
 	*out = *g
 	g.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	out.Spec.Template = g.Spec.Template.DeepCopy()
+	out.Spec.Options = g.Spec.Options.DeepCopy()
 	return out
 }
 

@@ -24,6 +24,7 @@ type Scenario struct {
 	BatchInterval   *Span  `yaml:"batchInterval,omitempty" jsonschema_description:"Feed recorded changes in at these boundaries; 0s: each at its instant. Default: the autoscaler's scan interval."`
 	ProvisionDelay  *Span  `yaml:"provisionDelay,omitempty" jsonschema_description:"Time from a request to the Ready node, for groups whose delay was not recorded."`
 	DeletionDelay   *Span  `yaml:"deletionDelay,omitempty" jsonschema_description:"Time from the deletion of a node to the node being gone. Default: the recorded one."`
+	GPULabel        string `yaml:"gpuLabel,omitempty" jsonschema_description:"Node label that marks nodes with GPUs and names their type, for --gpu-total. Default: that of the provider the recording shows."`
 	Signs           bool   `yaml:"signs,omitempty" jsonschema_description:"Let the autoscaler write its status ConfigMap and events into the virtual cluster."`
 	SkipUnsupported bool   `yaml:"skipUnsupported,omitempty" jsonschema_description:"Replay although pods use what no control plane here has: they are left out, or stay without it."`
 	FullSnapshots   bool   `yaml:"fullSnapshots,omitempty" jsonschema_description:"Keep whole pods, nodes and templates in the report's start and end."`

@@ -63,14 +63,14 @@ const everything = `# yaml-language-server: $schema=x
   batchInterval: 0s
   provisionDelay: 90s
   deletionDelay: 5s
+  gpuLabel: example.com/gpu
   signs: true
   skipUnsupported: true
   fullSnapshots: true
   optimal: true
   nodeGroups:
     std: {minSize: 1, maxSize: 20, provisionDelay: 2m, priceModel: spot}
-    std2:
-      provisionDelay: 1s
+    std2: {provisionDelay: 1s}
   faults:
   - stock-out:std@+1m..+2m,count=1
   - {kind: spot-reclaim, nodeGroup: std, from: +90s, count: 2}

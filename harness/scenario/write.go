@@ -214,6 +214,7 @@ func (s *Scenario) settings(r *scalehist.ReplayReport) string {
 	line(len(s.Flags) == 0, "# flags: [--expander=most-pods]")
 	line(s.Seed != nil, "seed: %d", value(s.Seed))
 	line(s.BatchInterval != nil, "batchInterval: %s", time.Duration(value(s.BatchInterval)))
+	line(s.GPULabel != "", "gpuLabel: %s", quoted(s.GPULabel))
 	line(s.SkipUnsupported, "skipUnsupported: true")
 	line(s.Optimal, "optimal: true")
 	line(len(s.Faults) > 0, "faults:")

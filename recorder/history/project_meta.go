@@ -1,6 +1,8 @@
 package history
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +38,7 @@ var keptAnnotations = map[string]bool{
 var keptAnnotationPrefixes = []string{
 	v1alpha1.GroupName + "/",
 	"cluster-autoscaler.kubernetes.io/",
+	"delay-deletion.cluster-autoscaler.kubernetes.io/",
 	"capacity.cluster-autoscaler.kubernetes.io/", // Cluster API: the shape of a node for scale from zero
 	"autoscaling.x-k8s.io/",
 	"autoscaler.gardener.cloud/",                        // options of one worker pool
@@ -81,6 +84,14 @@ func projectMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 		out.OwnerReferences = append(out.OwnerReferences, metav1.OwnerReference{APIVersion: r.APIVersion, Kind: r.Kind,
 			Name: r.Name, UID: r.UID, Controller: clone(r.Controller)})
 	}
+	return out
+}
+
+// KeptAnnotations lists the annotations that a history keeps, in order; one that ends in "/", "-" or "." stands for all that
+// begin so.
+func KeptAnnotations() []string {
+	out := append(slices.Collect(maps.Keys(keptAnnotations)), keptAnnotationPrefixes...)
+	slices.Sort(out)
 	return out
 }
 

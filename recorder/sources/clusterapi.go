@@ -38,7 +38,7 @@ type clusterAPI struct {
 //   - which: those of this cluster, where its name is known from the nodes' annotation cluster.x-k8s.io/cluster-name or
 //     the autoscaler's --node-group-auto-discovery=clusterapi:namespace=N,clusterName=C;
 //   - target size: spec.replicas;
-//   - bounds: the annotations;
+//   - bounds: the annotations; options: the annotations cluster.x-k8s.io/autoscaling-options-*;
 //   - template: the annotations capacity.cluster-autoscaler.kubernetes.io/{cpu,memory,ephemeral-disk,maxPods,gpu-count,
 //     gpu-type,labels,taints} and the failure domain; without cpu and memory what the nodes seen have in common;
 //   - members: nodes whose annotations cluster.x-k8s.io/owner-kind and owner-name name a MachineSet of the
@@ -135,6 +135,7 @@ func capiGroup(d *unstructured.Unstructured) *v1alpha1.NodeGroup {
 	g.Spec.MinSize, g.Spec.MaxSize = low, high
 	g.Spec.TargetSize, _ = count(d.Object, "spec", "replicas")
 	g.Spec.Zone = text(d.Object, "spec", "template", "spec", "failureDomain")
+	g.Spec.Options = capiGroupOptions(d)
 	s := shape{zone: g.Spec.Zone, labels: capiLabels(d), taints: parseTaints(a[capiCapacity+"taints"]), capacity: corev1.ResourceList{}}
 	for key, name := range map[string]corev1.ResourceName{"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory,
 		"ephemeral-disk": corev1.ResourceEphemeralStorage, "maxPods": corev1.ResourcePods} {

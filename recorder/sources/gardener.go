@@ -31,6 +31,7 @@ type gardener struct {
 //     gardener/gardener extensions/pkg/controller/worker/helper.go);
 //   - template: the MachineClass's nodeTemplate (capacity, virtualCapacity, instance type, zone) with labels and taints of
 //     the MachineDeployment's node template, as the provider of gardener/autoscaler builds it for a group at zero;
+//   - options: the MachineDeployment's annotations autoscaler.gardener.cloud/*, else clusterAutoscaler of the Worker's pool;
 //   - members: nodes that a Machine of the MachineDeployment names, else by worker.gardener.cloud/pool and zone.
 func Gardener() Source { return &gardener{} }
 
@@ -144,6 +145,7 @@ func (g *gardener) group(d, class *unstructured.Unstructured, p pool) *v1alpha1.
 		out.Spec.MaxSize = out.Spec.TargetSize
 	}
 	out.Spec.Zone, out.Spec.MachineType, out.Spec.Template = s.zone, s.machineType, s.template()
+	out.Spec.Options = gardenerGroupOptions(d, p)
 	return out
 }
 

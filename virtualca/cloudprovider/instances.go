@@ -59,7 +59,7 @@ type instance struct {
 
 // Instances lists the group's instances as of the last Advance, in the order they were adopted or asked for.
 func (p *Provider) Instances(name string) []Instance {
-	g, ok := p.groups[name]
+	g, ok := p.known(name)
 	if !ok {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (p *Provider) IncreaseSize(ctx context.Context, now time.Time, name string,
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	g, ok := p.groups[name]
+	g, ok := p.known(name)
 	if !ok {
 		return errNoGroup(name)
 	}
@@ -163,7 +163,7 @@ func (p *Provider) DecreaseTargetSize(ctx context.Context, now time.Time, name s
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	g, ok := p.groups[name]
+	g, ok := p.known(name)
 	if !ok {
 		return errNoGroup(name)
 	}
@@ -200,7 +200,7 @@ func (p *Provider) DeleteNodes(ctx context.Context, now time.Time, name string, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	g, ok := p.groups[name]
+	g, ok := p.known(name)
 	if !ok {
 		return errNoGroup(name)
 	}

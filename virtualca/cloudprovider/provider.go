@@ -2,6 +2,7 @@ package cloudprovider
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -36,30 +37,21 @@ type Options struct {
 	Faults []Fault
 	// Prices is nil when nothing has a price.
 	Prices *PriceTable
-	// GroupOptions are autoscaling options by group name; groups not named use the autoscaler's flags.
+	// GroupOptions are autoscaling options by group name, before those of scalehist.NodeGroup.Options. Groups without any
+	// use the autoscaler's flags.
 	GroupOptions map[string]GroupOptions
 	// TemplatePods are the pods every fresh node of a group is known to run, beside DaemonSets, by group name.
 	TemplatePods map[string][]*corev1.Pod
 	// GPULabel is the node label that marks a GPU node and names its GPU type; empty: none.
 	GPULabel string
+	// IgnoreGPUs: the provider does not say which nodes have GPUs of which type (upstream GetNodeGpuConfig answers nothing, as
+	// Gardener's does): they are judged by cpu and memory, and no limit counts their devices.
+	IgnoreGPUs bool
 	// ResourceLimits are [min, max] by resource name, over the whole cluster: cpu in cores, memory in bytes, GPU
 	// types in devices. They stand beside the autoscaler's own flags.
 	ResourceLimits map[string][2]int64
-}
-
-// GroupOptions are the per-group autoscaling options a provider may override (upstream
-// config.NodeGroupAutoscalingOptions). A nil field keeps the autoscaler's flag.
-type GroupOptions struct {
-	ScaleDownUtilizationThreshold    *float64
-	ScaleDownGPUUtilizationThreshold *float64
-	ScaleDownUnneededTime            *time.Duration
-	ScaleDownUnreadyTime             *time.Duration
-	MaxNodeProvisionTime             *time.Duration
-	// ZeroOrMaxNodeScaling: the group has no nodes or all of them.
-	ZeroOrMaxNodeScaling *bool
-	// AllowNonAtomicScaleUpToMax: a zero-or-max scale-up may succeed in part.
-	AllowNonAtomicScaleUpToMax  *bool
-	IgnoreDaemonSetsUtilization *bool
+	// Later are groups that UpdateGroup will bring: other options may name them already.
+	Later []string
 }
 
 // Provider is a virtual cloud provider. It is not safe for concurrent use: one replay loop owns it.
@@ -78,6 +70,7 @@ type group struct {
 	scalehist.NodeGroup
 	instances []*instance
 	nextIndex int
+	removed   bool
 }
 
 // New makes a Provider of the groups, in the order given. It is an error when a name is empty or there twice, when
@@ -119,7 +112,7 @@ func (p *Provider) checkOptions() error {
 	known := func(where string, names []string) error {
 		sort.Strings(names)
 		for _, n := range names {
-			if _, ok := p.groups[n]; !ok {
+			if _, ok := p.groups[n]; !ok && !slices.Contains(p.opts.Later, n) {
 				return fmt.Errorf("%s: node group %q does not exist", where, n)
 			}
 		}
@@ -175,7 +168,7 @@ func (p *Provider) Groups() []scalehist.NodeGroup {
 
 // Group returns one node group with its current target size.
 func (p *Provider) Group(name string) (scalehist.NodeGroup, bool) {
-	g, ok := p.groups[name]
+	g, ok := p.known(name)
 	if !ok {
 		return scalehist.NodeGroup{}, false
 	}
@@ -186,18 +179,19 @@ func (p *Provider) Group(name string) (scalehist.NodeGroup, bool) {
 // that name was adopted or made here.
 func (p *Provider) GroupForNode(n *corev1.Node) (string, bool) {
 	if name, ok := n.Annotations[v1alpha1.NodeGroupAnnotation]; ok {
-		_, known := p.groups[name]
+		_, known := p.known(name)
 		return name, known
 	}
 	if i, ok := p.instances[n.Name]; ok {
-		return i.group, true
+		_, known := p.known(i.group)
+		return i.group, known
 	}
 	return "", false
 }
 
 // Template is the node a scale-up of the group from zero would bring, or false when nobody knows. Read only.
 func (p *Provider) Template(name string) (*corev1.Node, bool) {
-	g, ok := p.groups[name]
+	g, ok := p.known(name)
 	if !ok || g.Template == nil {
 		return nil, false
 	}
@@ -207,21 +201,18 @@ func (p *Provider) Template(name string) (*corev1.Node, bool) {
 // TemplatePods are the pods that come with every fresh node of the group, beside DaemonSet pods. Read only.
 func (p *Provider) TemplatePods(name string) []*corev1.Pod { return p.opts.TemplatePods[name] }
 
-// GroupOptions are the group's own autoscaling options; false when it has none.
-func (p *Provider) GroupOptions(name string) (GroupOptions, bool) {
-	o, ok := p.opts.GroupOptions[name]
-	return o, ok
-}
-
 // GPULabel is the node label that marks a GPU node, or "".
 func (p *Provider) GPULabel() string { return p.opts.GPULabel }
+
+// IgnoresGPUs: see Options.IgnoreGPUs.
+func (p *Provider) IgnoresGPUs() bool { return p.opts.IgnoreGPUs }
 
 // ResourceLimits are the provider's own [min, max] by resource name. Read only.
 func (p *Provider) ResourceLimits() map[string][2]int64 { return p.opts.ResourceLimits }
 
 // SetBounds changes min and max of a group, as recorded. The target size stays, even outside the new bounds.
 func (p *Provider) SetBounds(name string, minSize, maxSize int) error {
-	g, ok := p.groups[name]
+	g, ok := p.known(name)
 	if !ok {
 		return errNoGroup(name)
 	}
@@ -231,26 +222,6 @@ func (p *Provider) SetBounds(name string, minSize, maxSize int) error {
 		return fmt.Errorf("set bounds: %w", err)
 	}
 	g.NodeGroup = next
-	return nil
-}
-
-// UpdateGroup takes over a recorded change of bounds, zone, machine type and template; the target size stays what it
-// is here. A group not known yet is added at the end with the target size it brings.
-func (p *Provider) UpdateGroup(g scalehist.NodeGroup) error {
-	if err := checkGroup(g); err != nil {
-		return fmt.Errorf("update node group: %w", err)
-	}
-	if g.Template != nil {
-		g.Template = g.Template.DeepCopy()
-	}
-	old, ok := p.groups[g.Name]
-	if !ok {
-		p.names = append(p.names, g.Name)
-		p.groups[g.Name] = &group{NodeGroup: g}
-		return nil
-	}
-	g.TargetSize = old.TargetSize
-	old.NodeGroup = g
 	return nil
 }
 

@@ -316,6 +316,52 @@ func TestUpdateGroup(t *testing.T) {
 	}
 }
 
+// TestGroupsComeAndGo: a group that comes has its place by name and asks for what it lacks; one that goes keeps only the nodes
+// that outlive it, which are no group's then, and no change of a size is noted for either.
+func TestGroupsComeAndGo(t *testing.T) {
+	p, err := New([]scalehist.NodeGroup{{Name: "a", MaxSize: 3, TargetSize: 3}, {Name: "c", MaxSize: 3}}, Options{
+		Later: []string{"b"}, ProvisionDelay: map[string]time.Duration{"b": time.Second}, DefaultDelay: new(time.Duration)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Fill(at(0))
+	p.Advance(at(0))
+	if err := p.UpdateGroup(scalehist.NodeGroup{Name: "b", MaxSize: 4, TargetSize: 2}); err != nil {
+		t.Fatal(err)
+	}
+	p.FillGroup(at(1), "b")
+	p.FillGroup(at(1), "unknown")
+	if err := p.RemoveGroup(at(1), "a", func(n string) bool { return n == "a-1" }); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.RemoveGroup(at(1), "a", nil); err == nil {
+		t.Error("removed twice: want an error")
+	}
+	var names, gone []string
+	for _, g := range p.Groups() {
+		names = append(names, g.Name)
+	}
+	for _, e := range p.Advance(at(5)) {
+		gone = append(gone, fmt.Sprint(e.Type, " ", e.NodeName))
+	}
+	if diff := cmp.Diff([]string{"b", "c"}, names); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"NodeGone a-0", "NodeGone a-2", "NodeJoined b-0", "NodeJoined b-1"}, gone); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if _, ok := p.Group("a"); ok || p.Instances("a") != nil || len(p.Resizes()) != 0 || p.IncreaseSize(t.Context(), at(6), "a", 1) == nil {
+		t.Errorf("a is there still, or its size changed: %v", p.Resizes())
+	}
+	if err := p.UpdateGroup(scalehist.NodeGroup{Name: "a", MaxSize: 1, TargetSize: 1}); err != nil {
+		t.Fatal(err)
+	}
+	p.FillGroup(at(6), "a")
+	if got := p.Instances("a"); len(got) != 1 || got[0].NodeName != "a-3" {
+		t.Errorf("a came again with %v, want one node of a new name", got)
+	}
+}
+
 // TestTargetAndInstancesAgree: whatever is asked, the instances that count are as many as the target size, targets stay
 // in bounds, and a name is used once.
 func TestTargetAndInstancesAgree(t *testing.T) {

@@ -46,6 +46,7 @@ type replayFlags struct {
 	truth      string
 	fault      []string
 	faultFile  string
+	gpuLabel   string
 	deletion   time.Duration
 	seed       int64
 	ties       string
@@ -126,6 +127,7 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
 	flags.DurationVar(&f.deletion, "deletion-delay", 0, "time from the deletion of a node to the node being gone (default: the recorded one, else "+cloudprovider.DefaultDeletionDelay.String()+")")
 	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
 	flags.StringToStringVar(&f.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
+	flags.StringVar(&f.gpuLabel, "gpu-label", "", "node label that marks nodes with GPUs and names their type, for --gpu-total (default: that of the provider the recording shows)")
 	flags.Int64Var(&f.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
 	flags.StringVar(&f.ties, "ties", string(harness.TiesByHash), "how ties between equals are broken: by hashes of names, or by creation; with creation a redacted history replays to the same report")
 	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
@@ -316,6 +318,9 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	}
 	if cmd.Flags().Changed("deletion-delay") {
 		opts = append(opts, harness.WithDeletionDelay(f.deletion))
+	}
+	if f.gpuLabel != "" {
+		opts = append(opts, harness.WithGPULabel(f.gpuLabel))
 	}
 	if f.signs {
 		opts = append(opts, harness.WithSigns())
