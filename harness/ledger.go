@@ -31,7 +31,9 @@ type ledger struct {
 	batch     scalehist.Batch
 	decisions []scalehist.Decision
 	steps     []scalehist.SizeStep
-	resizes   int // how many of the provider's are among steps
+	resizes   int                     // how many of the provider's are among steps
+	remeasure bool                    // what nodes offer may have changed in this step
+	deletions map[types.UID]time.Time // of pods that terminated at the start
 	loops     int
 	explained string // what the last decision explained
 	texts     texts
@@ -110,7 +112,7 @@ type nodeLedger struct {
 func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledger {
 	l := &ledger{in: in, provider: p, pods: map[types.NamespacedName]*podLedger{}, byNode: map[string]*nodeLedger{}, gated: map[types.NamespacedName]bool{}}
 	l.groupsAtZero = p.Groups()
-	l.start = scalehist.NewSnapshot(in.Start, o, p.Groups(), in.Settings)
+	l.start = l.snapshot(in.Start, o, in.Settings)
 	for _, n := range o.Nodes {
 		group, _ := p.GroupForNode(n)
 		l.addNode(&nodeLedger{name: n.Name, group: group, joined: in.Start, standing: true, object: n})
@@ -150,7 +152,7 @@ func (l *ledger) warn(text string) {
 
 func (l *ledger) settings(at time.Time, s scalehist.CASettings) {
 	if !l.engineSeen {
-		l.engineSeen, l.engineStart = true, s
+		l.engineSeen, l.engineStart, l.start.CASettings = true, s, s
 		return
 	}
 	l.changes = append(l.changes, scalehist.SettingsChange{At: at, Settings: s})
@@ -300,6 +302,14 @@ func (p *podLedger) stopWaiting(t time.Time) {
 // settled follows every pod through what happened to it, in order.
 func (l *ledger) settled(t time.Time, st virtual.Step) {
 	for _, e := range st.Events {
+// waitedBy is how long it has waited up to an instant, the present wait included.
+func (p *podLedger) waitedBy(t time.Time) time.Duration {
+	if p.waits {
+		return p.waited + t.Sub(p.waitingSince)
+	}
+	return p.waited
+}
+
 		p := l.pods[e.Pod]
 		delete(l.gated, e.Pod) // what happens to pods happens to those that had, or have now, their turn
 		switch e.Kind {
@@ -453,9 +463,6 @@ func (l *ledger) lastSummary() string {
 
 func (l *ledger) finish(end time.Time, o *scalehist.Objects) {
 	l.stepped(0)
-	for _, p := range l.demands {
-		p.stillWaits = p.waits
-		p.stopWaiting(end)
-	}
-	l.end = scalehist.NewSnapshot(end, o, l.provider.Groups(), l.engineStart)
+	l.end = l.snapshot(end, o, l.inForce())
 }
+// finish notes the cluster at the end of what was played so far. More may be played afterwards.
