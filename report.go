@@ -119,7 +119,7 @@ type ScaledNode struct {
 	// RemovedAt is set when it was scaled down again.
 	RemovedAt *time.Time `json:"removedAt,omitempty"`
 	// Offers is what it had for workload pods when it joined: allocatable, less what DaemonSet and static pods on it ask
-	// for. Absent in reports of before it was told.
+	// for; Batch.Offers has what changed later. Absent in reports of before it was told.
 	Offers map[string]string `json:"offers,omitempty"`
 	// Pods are the pods the scheduler put there by the end, DaemonSet pods left out, sorted.
 	Pods []string `json:"pods,omitempty"`
@@ -143,6 +143,11 @@ type Batch struct {
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
 	Scheduled     int `json:"scheduled"`
 	Unschedulable int `json:"unschedulable"`
+	// Resized are the pods whose requests changed in the step, in the order of the changes.
+	Resized []PodResize `json:"resized,omitempty"`
+	// Offers are the nodes that offer something else to workload pods from the step on, sorted: DaemonSets or their allocatable
+	// changed, or they came on their own, outside every node group.
+	Offers []NodeOffer `json:"offers,omitempty"`
 	// HeldBack counts the pods that wait for a scheduling gate after the step: nobody looks for a node for them yet.
 	HeldBack int `json:"heldBack,omitempty"`
 }
@@ -151,6 +156,19 @@ type Batch struct {
 type Placement struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
+}
+
+// PodResize is a pod ("namespace/name") that asks for something else from a step on. It keeps its node.
+type PodResize struct {
+	Pod string `json:"pod"`
+	// Requests are absent when it asks for nothing any more.
+	Requests map[string]string `json:"requests,omitempty"`
+}
+
+// NodeOffer is what a node has for workload pods: allocatable, less what DaemonSet and static pods on it ask for.
+type NodeOffer struct {
+	Node   string            `json:"node"`
+	Offers map[string]string `json:"offers,omitempty"`
 }
 
 // DeployedPod is a pod that was fed in.
@@ -164,8 +182,8 @@ type DeployedPod struct {
 	ScheduledAt      *time.Time `json:"scheduledAt,omitempty"`
 	NodeName         string     `json:"nodeName,omitempty"`
 	RecordedNodeName string     `json:"recordedNodeName,omitempty"`
-	// Requests are what it asked for when it was fed in. Absent in reports of before it was told, and of pods that ask for
-	// nothing.
+	// Requests are what it asked for when it was fed in; Batch.Resized has what changed later. Absent in reports of before it was
+	// told, and of pods that ask for nothing.
 	Requests map[string]string `json:"requests,omitempty"`
 }
 

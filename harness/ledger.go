@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -86,9 +87,9 @@ type podLedger struct {
 	waitingSince time.Time
 	waited       time.Duration
 	waits        bool
-	counted      bool // is among the demands
-	stillWaits   bool // at the end
-	fed          bool // is told by the batch that fed it in
+	counted      bool              // is among the demands
+	fed          bool              // is told by the batch that fed it in
+	asks         map[string]string // for now: entry has what it asked for when it was fed in
 }
 
 // placement is a node that a pod got at an instant.
@@ -106,7 +107,9 @@ type nodeLedger struct {
 	gone        time.Time
 	standing    bool // at the start
 	object      *corev1.Node
-	offers      map[string]string // once it joined
+	offers      map[string]string // when it joined
+	offersNow   map[string]string
+	measured    bool // offersNow is known
 }
 
 func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledger {
@@ -121,9 +124,10 @@ func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledg
 		l.holdBack(p)
 		// They count once they have lost their node: then they wait like any other.
 		if p.Spec.NodeName != "" && !followsNode(p) {
-			l.pods[keyOf(p)] = &podLedger{entry: l.deployed(p, in.Start)}
+			l.pods[keyOf(p)] = l.follow(p, in.Start)
 		}
 	}
+	l.measureStart(o)
 	l.warnings = append(l.warnings, in.Warnings...)
 	return l
 }
@@ -205,7 +209,7 @@ func (l *ledger) commit(pending map[types.NamespacedName]bool) {
 	}
 	b.HeldBack = len(l.gated)
 	slices.Sort(b.DeletedPods)
-	if len(l.feeding)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
+	if len(l.feeding)+len(b.Resized)+len(b.Offers)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
 		l.fedIn = append(l.fedIn, l.feeding)
 		l.placed = append(l.placed, l.placing)
@@ -220,6 +224,9 @@ func (l *ledger) fed(changes []scalehist.Change) {
 			l.fedPod(ch, o)
 		case *corev1.Node:
 			l.fedNode(ch, o)
+			l.remeasure = true
+		case *appsv1.DaemonSet:
+			l.remeasure = true
 		}
 	}
 }
@@ -228,12 +235,15 @@ func (l *ledger) fedPod(ch scalehist.Change, p *corev1.Pod) {
 	key := keyOf(p)
 	switch ch.Op {
 	case scalehist.OpAdd:
-		known := &podLedger{entry: l.deployed(p, ch.At), waitingSince: l.batch.At, waits: p.Spec.NodeName == ""}
+		known := l.follow(p, ch.At)
+		known.waitingSince, known.waits = l.batch.At, p.Spec.NodeName == ""
 		l.pods[key] = known
 		l.count(known)
 		known.fed = true
 		l.feeding = append(l.feeding, known)
 		l.holdBack(p)
+	case scalehist.OpUpdate:
+		l.resizedPod(p)
 	case scalehist.OpDelete:
 		if p.Annotations[virtual.WhenDoneAnnotation] != "" {
 			return // it goes when it has run its time
@@ -292,6 +302,14 @@ func createdAt(p *corev1.Pod, at time.Time) time.Time {
 	return p.CreationTimestamp.UTC()
 }
 
+// waitedBy is how long it has waited up to an instant, the present wait included.
+func (p *podLedger) waitedBy(t time.Time) time.Duration {
+	if p.waits {
+		return p.waited + t.Sub(p.waitingSince)
+	}
+	return p.waited
+}
+
 func (p *podLedger) stopWaiting(t time.Time) {
 	if p.waits {
 		p.waited += t.Sub(p.waitingSince)
@@ -302,14 +320,6 @@ func (p *podLedger) stopWaiting(t time.Time) {
 // settled follows every pod through what happened to it, in order.
 func (l *ledger) settled(t time.Time, st virtual.Step) {
 	for _, e := range st.Events {
-// waitedBy is how long it has waited up to an instant, the present wait included.
-func (p *podLedger) waitedBy(t time.Time) time.Duration {
-	if p.waits {
-		return p.waited + t.Sub(p.waitingSince)
-	}
-	return p.waited
-}
-
 		p := l.pods[e.Pod]
 		delete(l.gated, e.Pod) // what happens to pods happens to those that had, or have now, their turn
 		switch e.Kind {
@@ -461,8 +471,8 @@ func (l *ledger) lastSummary() string {
 	return l.decisions[len(l.decisions)-1].Summary()
 }
 
+// finish notes the cluster at the end of what was played so far. More may be played afterwards.
 func (l *ledger) finish(end time.Time, o *scalehist.Objects) {
 	l.stepped(0)
 	l.end = l.snapshot(end, o, l.inForce())
 }
-// finish notes the cluster at the end of what was played so far. More may be played afterwards.
