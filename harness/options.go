@@ -102,12 +102,17 @@ type options struct {
 	fullSnapshots   bool
 	moments         bool
 	skipUnsupported bool
+	noScaleDown     bool
+	eventReport     func(n int, r *scalehist.ReplayReport) error
 }
 
 func resolve(opts []Option) options {
 	o := options{recordedFaults: true, seed: DefaultSeed, planeName: DefaultControlPlane(), ties: TiesByHash, delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
 	for _, opt := range opts {
 		opt(&o)
+	}
+	if o.noScaleDown { // after WithFlags, wherever it was given: the last of a name wins
+		o.flags = append(o.flags, "--scale-down-enabled=false")
 	}
 	return o
 }
@@ -141,6 +146,10 @@ func WithAutoscaler(a NewAutoscaler) Option { return func(o *options) { o.autosc
 func WithFlags(flags ...string) Option {
 	return func(o *options) { o.flags = append(o.flags, flags...) }
 }
+
+// WithoutScaleDown keeps the autoscaler from removing nodes, whatever was recorded or other options say: its own setting
+// --scale-down-enabled is false. Engines that do not know the setting are as they were.
+func WithoutScaleDown() Option { return func(o *options) { o.noScaleDown = true } }
 
 // WithBatchInterval sets how recorded changes are grouped: all those up to a boundary are fed in at the boundary. The
 // default is the autoscaler's scan interval; 0 feeds in each change at its own instant.

@@ -118,6 +118,7 @@ func (s *Scenario) options(ctx context.Context, e Env, logs string) ([]harness.O
 	given(s.BatchInterval != nil, func() harness.Option { return harness.WithBatchInterval(time.Duration(*s.BatchInterval)) })
 	given(s.ProvisionDelay != nil, func() harness.Option { return harness.WithDefaultProvisionDelay(time.Duration(*s.ProvisionDelay)) })
 	given(s.DeletionDelay != nil, func() harness.Option { return harness.WithDeletionDelay(time.Duration(*s.DeletionDelay)) })
+	given(s.NoScaleDown, harness.WithoutScaleDown)
 	given(s.Signs, harness.WithSigns)
 	given(s.SkipUnsupported, harness.WithoutUnsupported)
 	given(s.FullSnapshots, harness.WithFullSnapshots)

@@ -51,9 +51,11 @@ type replayFlags struct {
 	ties       string
 	signs      bool
 	skip       bool
-	full       bool
-	optimal    bool
-	plane      string
+	// noScaleDown is --no-scale-down.
+	noScaleDown bool
+	full        bool
+	optimal     bool
+	plane       string
 }
 
 func newReplayCommand(s IO) *cobra.Command {
@@ -126,6 +128,7 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
 	flags.DurationVar(&f.deletion, "deletion-delay", 0, "time from the deletion of a node to the node being gone (default: the recorded one, else "+cloudprovider.DefaultDeletionDelay.String()+")")
 	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
 	flags.StringToStringVar(&f.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
+	addNoScaleDownFlag(cmd, &f.noScaleDown)
 	flags.Int64Var(&f.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
 	flags.StringVar(&f.ties, "ties", string(harness.TiesByHash), "how ties between equals are broken: by hashes of names, or by creation; with creation a redacted history replays to the same report")
 	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
@@ -319,6 +322,9 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	}
 	if f.signs {
 		opts = append(opts, harness.WithSigns())
+	}
+	if f.noScaleDown {
+		opts = append(opts, harness.WithoutScaleDown())
 	}
 	if f.skip {
 		opts = append(opts, harness.WithoutUnsupported())
