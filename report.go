@@ -244,7 +244,8 @@ type RecordedStep struct {
 	Pods []string `json:"pods,omitempty"`
 }
 
-// SingleMoments says whether a playback decides moments by themselves: no time passes in it.
+// SingleMoments says whether a playback decides moments by themselves: no time passes between its decisions, and after each only
+// what the nodes need that were asked for.
 func (p Playback) SingleMoments() bool { return p == PlaybackPerEvent || p == PlaybackSnapshots }
 
 // EventReplay is one moment, decided anew: that just before a recorded scale-up, or one that a report keeps. Recorded is what was
@@ -254,8 +255,15 @@ type EventReplay struct {
 	Recorded []RecordedStep `json:"recorded"`
 	Replayed []RecordedStep `json:"replayed"`
 	Agreed   bool           `json:"agreed"`
-	// UnschedulableAtEnd are the pods no granted node would have helped, after the decision.
+	// Unschedulable counts the pods that no granted node would have helped: those without a node at Until, by the scheduler.
 	Unschedulable int `json:"unschedulable"`
+	// Until is the virtual instant at which every node that was asked for, then or before, had joined or failed, and the scheduler
+	// had placed what it could; or the one at which the autoscaler would have given up on the nodes. Absent in reports written
+	// before this field existed, whose Unschedulable are the pods without a node right after the decision.
+	Until *time.Time `json:"until,omitempty"`
+	// Placed are the pods on the nodes that joined, in the order of the nodes; NotJoined the nodes that were asked for and have not.
+	Placed    []Placement `json:"placed,omitempty"`
+	NotJoined []string    `json:"notJoined,omitempty"`
 }
 
 // Agreement compares a replay with what was recorded.

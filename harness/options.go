@@ -151,6 +151,12 @@ func WithFlags(flags ...string) Option {
 // --scale-down-enabled is false. Engines that do not know the setting are as they were.
 func WithoutScaleDown() Option { return func(o *options) { o.noScaleDown = true } }
 
+// WithEventReports hands over a report of each event of ReplayEvents and ReplaySnapshots, in order, n from 1: what joined and who
+// was placed, from the moment before the decision until then. An error ends the playback.
+func WithEventReports(f func(n int, r *scalehist.ReplayReport) error) Option {
+	return func(o *options) { o.eventReport = f }
+}
+
 // WithBatchInterval sets how recorded changes are grouped: all those up to a boundary are fed in at the boundary. The
 // default is the autoscaler's scan interval; 0 feeds in each change at its own instant.
 func WithBatchInterval(d time.Duration) Option { return func(o *options) { o.batch = &d } }
