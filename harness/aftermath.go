@@ -99,10 +99,22 @@ func (r *run) helped(e *scalehist.EventReplay) {
 	}
 }
 
-// eventReport is the report of one event by itself, judged as its event is.
-func (r *run) eventReport(e scalehist.EventReplay, playback scalehist.Playback) *scalehist.ReplayReport {
+// eventReport is the report of one event by itself: what it is judged by are the growths of the event, from source.
+func (r *run) eventReport(e scalehist.EventReplay, playback scalehist.Playback, source string) *scalehist.ReplayReport {
 	out := r.report(r.now, playback)
 	out.Events = []scalehist.EventReplay{e}
 	out.Agreement = eventAgreement(out.Events)
+	out.Recorded = &scalehist.RecordedTruth{Source: source, ScaledUpNodeGroups: map[string]int{}, ScaledDownNodeGroups: map[string]int{},
+		FinalSizes: map[string]int{}, Steps: nonNil(e.Recorded)}
+	grown := net(e.Recorded)
+	for i := range out.NodeGroups {
+		g := &out.NodeGroups[i]
+		up, down, final := grown[g.Name], 0, g.Initial+grown[g.Name]
+		g.RecordedScaledUp, g.RecordedScaledDown, g.RecordedFinal = &up, &down, &final
+		out.Recorded.FinalSizes[g.Name] = final
+		if up > 0 {
+			out.Recorded.ScaledUpNodeGroups[g.Name] = up
+		}
+	}
 	return out
 }

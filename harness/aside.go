@@ -109,7 +109,7 @@ func (p *snapshotPlayback) place(ctx context.Context, r *run, e *scalehist.Event
 	if p.opts.eventReport == nil {
 		return nil
 	}
-	out := r.eventReport(*e, scalehist.PlaybackSnapshots)
+	out := r.eventReport(*e, scalehist.PlaybackSnapshots, p.out.Recorded.Source)
 	for i := range out.NodeGroups {
 		g := &out.NodeGroups[i]
 		for _, was := range p.from.NodeGroups {

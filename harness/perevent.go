@@ -56,7 +56,7 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 	var total *scalehist.ReplayReport
 	var moments scalehist.MomentKeeper
 	for i, steps := range events {
-		one, err := replayEvent(ctx, db, o, rec, i+1, steps)
+		one, err := replayEvent(ctx, db, o, rec, i+1, whole.Truth.Source, steps)
 		if err != nil {
 			return nil, fmt.Errorf("event %d of %d at %s: %w", i+1, len(events), stamp(steps[0].At), err)
 		}
@@ -102,7 +102,7 @@ func scaleUpEvents(steps []scalehist.RecordedStep) [][]scalehist.RecordedStep {
 }
 
 // replayEvent decides one recorded scale-up again, the nth, and plays what comes of it.
-func replayEvent(ctx context.Context, db *history.DB, o options, whole *recorded, n int, steps []scalehist.RecordedStep) (_ *scalehist.ReplayReport, err error) {
+func replayEvent(ctx context.Context, db *history.DB, o options, whole *recorded, n int, source string, steps []scalehist.RecordedStep) (_ *scalehist.ReplayReport, err error) {
 	in, err := fromHistory(ctx, db, Window{From: steps[0].At.Add(-time.Nanosecond), To: steps[0].At}, whole)
 	if err != nil {
 		return nil, err
@@ -127,11 +127,11 @@ func replayEvent(ctx context.Context, db *history.DB, o options, whole *recorded
 	}
 	r.helped(&e)
 	if o.eventReport != nil {
-		if err := o.eventReport(n, r.eventReport(e, scalehist.PlaybackPerEvent)); err != nil {
+		if err := o.eventReport(n, r.eventReport(e, scalehist.PlaybackPerEvent, source)); err != nil {
 			return nil, err
 		}
 	}
-	report := r.eventReport(e, scalehist.PlaybackPerEvent)
+	report := r.eventReport(e, scalehist.PlaybackPerEvent, source)
 	report.Batches = report.Batches[:decided] // what came of them is of another time than the next event
 	return report, nil
 }

@@ -53,6 +53,7 @@ type replayFlags struct {
 	skip       bool
 	// noScaleDown is --no-scale-down.
 	noScaleDown bool
+	eventDir    string // --event-reports
 	full        bool
 	optimal     bool
 	plane       string
@@ -74,8 +75,11 @@ With --truth the verdict is taken from a truth file instead: what a real cluster
 several runs, which differ. The replay agrees when it ends as one of them did and begins with the steps they all took alike.
 
 With --playback snapshots it reads a report of another replay that was made with --full-snapshots instead of a history: the autoscaler
-is asked anew about each cluster that the one of the report decided about, and what both asked for is compared. It takes no virtual
-cluster, and no time passes. --optimal tells of every scale-up how far it was from the cheapest one for the same pods.
+is asked again about each cluster that the one of the report decided about, and what both asked for is compared.
+
+In a playback of single events (per-event, snapshots) time passes after each decision only until the nodes have joined that were asked
+for and the scheduler has placed what it can, so each event says which pods the nodes helped; --event-reports keeps a report of each.
+--optimal tells of every scale-up how far it was from the cheapest one for the same pods.
 
 ` + harness.FaultHelp + `
 
@@ -138,6 +142,7 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
 	alsoCalled(cmd, map[string]string{"node-group": "bounds"})
 	addControlPlaneFlag(cmd, &f.plane)
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
+	addEventReportsFlag(cmd, &f.eventDir)
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
 	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
@@ -282,7 +287,7 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	case scalehist.PlaybackContinuous:
 	case scalehist.PlaybackPerEvent:
 		if f.duration != 0 {
-			return nil, UsageErrorf(cmd, "--for: no time passes in a per-event playback; choose the events with --from and --to")
+			return nil, UsageErrorf(cmd, "--for: a per-event playback ends each event when its nodes have joined; choose the events with --from and --to")
 		}
 	case scalehist.PlaybackSnapshots:
 		if err := f.checkSnapshots(cmd, path); err != nil {
@@ -322,6 +327,13 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	}
 	if f.signs {
 		opts = append(opts, harness.WithSigns())
+	}
+	if f.eventDir != "" {
+		keep, err := f.keepEvents(cmd)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, keep)
 	}
 	if f.noScaleDown {
 		opts = append(opts, harness.WithoutScaleDown())
