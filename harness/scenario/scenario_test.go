@@ -65,7 +65,6 @@ const everything = `# yaml-language-server: $schema=x
   deletionDelay: 5s
   signs: true
   skipUnsupported: true
-  noScaleDown: true
   fullSnapshots: true
   optimal: true
   nodeGroups:

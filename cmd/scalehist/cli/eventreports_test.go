@@ -61,3 +61,20 @@ func TestNoScaleDown(t *testing.T) {
 		t.Errorf("scaled down %v, recorded %v, flags %v", r.ScaledDownNodeGroups, r.Recorded.ScaledDownNodeGroups, flags)
 	}
 }
+
+// TestNoScaleDownOfScenarios: the same in a scenario file.
+func TestNoScaleDownOfScenarios(t *testing.T) {
+	for text, want := range map[string]int{
+		"noScaleDown: true\nexpect: {scaledDown: {}}\n":  ExitOK,
+		"noScaleDown: false\nexpect: {scaledDown: {}}\n": ExitDiffered,
+	} {
+		history, err := filepath.Abs(fixture("idle-after-burst"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := written(t, "x.yaml", []byte("name: x\nhistory: "+history+"\nflags: [--scale-down-enabled=true]\n"+text))
+		if code, stdout, stderr := run(t, t.Context(), "test", file, "--artifacts", t.TempDir()); code != want {
+			t.Errorf("%q: exit %d, want %d: %s\n%s", text, code, want, stderr, stdout)
+		}
+	}
+}
