@@ -28,6 +28,9 @@ type PodInfo struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"createdAt"`
+	// DeletionTimestamp is set on a pod that terminates: when it is to be gone at the latest, as the API server has it (the
+	// request to delete it and its grace period).
+	DeletionTimestamp *time.Time `json:"deletionTimestamp,omitempty"`
 	// NodeName is where it runs, NominatedNodeName where preemption made room for it.
 	NodeName          string `json:"nodeName,omitempty"`
 	NominatedNodeName string `json:"nominatedNodeName,omitempty"`
@@ -66,7 +69,8 @@ type WorkerPool struct {
 	NodeGroups []string `json:"nodeGroups"`
 }
 
-// MachineDeployment is the provider's object behind a NodeGroup, where there is one.
+// MachineDeployment is the provider's object behind a NodeGroup, where there is one. NodeGroup is empty for one that no known
+// group belongs to. Replicas are as recorded; in a replay's snapshots they are the target size that the replay gave its NodeGroup.
 type MachineDeployment struct {
 	Name        string `json:"name"`
 	Namespace   string `json:"namespace,omitempty"`

@@ -78,12 +78,13 @@ type versionKey struct {
 	version any
 }
 
-// Moments are those that were added; nil when there are none.
+// Moments are those that were added so far; nil when there are none. Adding more does not change them.
 func (k *MomentKeeper) Moments() *Moments {
 	if len(k.moments.Moments) == 0 {
 		return nil
 	}
-	return &k.moments
+	soFar := k.moments // lists are only added to, behind what soFar sees of them
+	return &soFar
 }
 
 // Add keeps a state. Its objects are not changed; what is kept of them is without resource versions, which differ from one

@@ -119,7 +119,7 @@ type ScaledNode struct {
 	// RemovedAt is set when it was scaled down again.
 	RemovedAt *time.Time `json:"removedAt,omitempty"`
 	// Offers is what it had for workload pods when it joined: allocatable, less what DaemonSet and static pods on it ask
-	// for. Absent in reports of before it was told.
+	// for; Batch.Offers has what changed later. Absent in reports of before it was told.
 	Offers map[string]string `json:"offers,omitempty"`
 	// Pods are the pods the scheduler put there by the end, DaemonSet pods left out, sorted.
 	Pods []string `json:"pods,omitempty"`
@@ -143,6 +143,11 @@ type Batch struct {
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
 	Scheduled     int `json:"scheduled"`
 	Unschedulable int `json:"unschedulable"`
+	// Resized are the pods whose requests changed in the step, in the order of the changes.
+	Resized []PodResize `json:"resized,omitempty"`
+	// Offers are the nodes that offer something else to workload pods from the step on, sorted: DaemonSets or their allocatable
+	// changed, or they came on their own, outside every node group.
+	Offers []NodeOffer `json:"offers,omitempty"`
 	// HeldBack counts the pods that wait for a scheduling gate after the step: nobody looks for a node for them yet.
 	HeldBack int `json:"heldBack,omitempty"`
 }
@@ -151,6 +156,19 @@ type Batch struct {
 type Placement struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
+}
+
+// PodResize is a pod ("namespace/name") that asks for something else from a step on. It keeps its node.
+type PodResize struct {
+	Pod string `json:"pod"`
+	// Requests are absent when it asks for nothing any more.
+	Requests map[string]string `json:"requests,omitempty"`
+}
+
+// NodeOffer is what a node has for workload pods: allocatable, less what DaemonSet and static pods on it ask for.
+type NodeOffer struct {
+	Node   string            `json:"node"`
+	Offers map[string]string `json:"offers,omitempty"`
 }
 
 // DeployedPod is a pod that was fed in.
@@ -164,8 +182,8 @@ type DeployedPod struct {
 	ScheduledAt      *time.Time `json:"scheduledAt,omitempty"`
 	NodeName         string     `json:"nodeName,omitempty"`
 	RecordedNodeName string     `json:"recordedNodeName,omitempty"`
-	// Requests are what it asked for when it was fed in. Absent in reports of before it was told, and of pods that ask for
-	// nothing.
+	// Requests are what it asked for when it was fed in; Batch.Resized has what changed later. Absent in reports of before it was
+	// told, and of pods that ask for nothing.
 	Requests map[string]string `json:"requests,omitempty"`
 }
 
@@ -226,7 +244,8 @@ type RecordedStep struct {
 	Pods []string `json:"pods,omitempty"`
 }
 
-// SingleMoments says whether a playback decides moments by themselves: no time passes in it.
+// SingleMoments says whether a playback decides moments by themselves: no time passes between its decisions, and after each only
+// what the nodes need that were asked for.
 func (p Playback) SingleMoments() bool { return p == PlaybackPerEvent || p == PlaybackSnapshots }
 
 // EventReplay is one moment, decided anew: that just before a recorded scale-up, or one that a report keeps. Recorded is what was
@@ -236,8 +255,15 @@ type EventReplay struct {
 	Recorded []RecordedStep `json:"recorded"`
 	Replayed []RecordedStep `json:"replayed"`
 	Agreed   bool           `json:"agreed"`
-	// UnschedulableAtEnd are the pods no granted node would have helped, after the decision.
+	// Unschedulable counts the pods that no granted node would have helped: those without a node at Until, by the scheduler.
 	Unschedulable int `json:"unschedulable"`
+	// Until is the virtual instant at which every node that was asked for, then or before, had joined or failed, and the scheduler
+	// had placed what it could; or the one at which the autoscaler would have given up on the nodes. Absent in reports written
+	// before this field existed, whose Unschedulable are the pods without a node right after the decision.
+	Until *time.Time `json:"until,omitempty"`
+	// Placed are the pods on the nodes that joined, in the order of the nodes; NotJoined the nodes that were asked for and have not.
+	Placed    []Placement `json:"placed,omitempty"`
+	NotJoined []string    `json:"notJoined,omitempty"`
 }
 
 // Agreement compares a replay with what was recorded.

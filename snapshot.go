@@ -111,6 +111,10 @@ func newPodInfo(p *corev1.Pod) PodInfo {
 	if p.CreationTimestamp.IsZero() {
 		info.CreatedAt = time.Time{}
 	}
+	if p.DeletionTimestamp != nil {
+		at := p.DeletionTimestamp.UTC()
+		info.DeletionTimestamp = &at
+	}
 	if owner := metav1.GetControllerOf(p); owner != nil {
 		info.Owner = owner.Kind + "/" + owner.Name
 	}

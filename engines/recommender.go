@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scalehist/scalehist"
@@ -42,7 +43,7 @@ var sharedFlags = []string{
 	"blocking-system-pod-distruption-timeout", "cores-total", "expendable-pods-priority-cutoff", "ignore-daemonsets-utilization",
 	"initial-node-group-backoff-duration", "max-drain-parallelism", "max-node-group-backoff-duration", "max-node-provision-time",
 	"max-nodes-total", "max-pod-eviction-time", "max-scale-down-parallelism", "memory-total", "min-replica-count",
-	"node-group-backoff-reset-timeout", "scale-down-delay-after-add", "scale-down-unneeded-time", "scale-down-utilization-threshold",
+	"node-group-backoff-reset-timeout", "scale-down-delay-after-add", "scale-down-enabled", "scale-down-unneeded-time", "scale-down-utilization-threshold",
 	"scan-interval", "skip-nodes-with-custom-controller-pods", "skip-nodes-with-local-storage", "skip-nodes-with-system-pods",
 }
 
@@ -72,6 +73,7 @@ func recommenderOptions(env harness.Env) (recommender.AutoscalerOptions, error) 
 		env.Warn("flags of the recorded autoscaler that the recommender does not follow: --" + strings.Join(ignored, ", --"))
 	}
 	d := &s.Down
+	o.Consolidate = o.Consolidate && !switchedOff(env.Settings.Flags)
 	o.ScanInterval, o.MaxNodesTotal = s.ScanInterval, s.MaxNodesTotal
 	o.Cores, o.MemoryGiB = (*recommender.Range)(&s.CoresTotal), (*recommender.Range)(&s.MemoryTotal)
 	o.ExpendablePriorityCutoff = int32(s.ExpendablePriorityCutoff)
@@ -81,6 +83,23 @@ func recommenderOptions(env harness.Env) (recommender.AutoscalerOptions, error) 
 	o.UtilizationThreshold, o.IgnoreDaemonSets, o.Rules = d.UtilizationThreshold, d.IgnoreDaemonSets, d.Rules
 	o.MaxParallelism, o.MaxDrain, o.MaxEvictionTime = d.MaxParallelism, d.MaxDrain, d.MaxEvictionTime
 	return o, nil
+}
+
+// switchedOff says whether --scale-down-enabled=false comes after the last --consolidate: a recorded one says what the recorded
+// autoscaler did, one that is given with or after --consolidate says what the recommender shall do.
+func switchedOff(flags []string) bool {
+	off := false
+	for _, f := range flags {
+		_, value, hasValue := strings.Cut(f, "=")
+		switch flagName(f) {
+		case "consolidate":
+			off = false
+		case "scale-down-enabled":
+			on, err := strconv.ParseBool(value)
+			off = hasValue && err == nil && !on
+		}
+	}
+	return off
 }
 
 // flagName is the name of a flag argument; "" for a value that stands by itself.

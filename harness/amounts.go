@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,35 +38,80 @@ func (a *amounts) of(list corev1.ResourceList) map[string]string {
 	return out
 }
 
-// measure notes what the nodes that joined in this step offer to workload pods, now that the pods that belong to them are
-// there: some of these nodes are gone before the end, which shows no trace of them.
-func (l *ledger) measure(o *scalehist.Objects) {
-	if len(l.joined) == 0 {
-		return
-	}
-	taken := map[string]corev1.ResourceList{}
-	for _, n := range l.joined {
-		taken[n.name] = corev1.ResourceList{}
-	}
-	for _, p := range o.Pods {
-		if sum, fresh := taken[p.Spec.NodeName]; fresh && followsNode(p) {
-			add(sum, resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
+// measureStart notes what the nodes of the start offer; the start of a report shows it.
+func (l *ledger) measureStart(o *scalehist.Objects) {
+	for name, offers := range l.offered(o, nil) {
+		if n := l.byNode[name]; n != nil {
+			n.offersNow, n.measured = offers, true
 		}
 	}
+}
+
+// measure notes what the nodes that joined in this step offer to workload pods, now that the pods that belong to them are
+// there (some of these nodes are gone before the end, which shows no trace of them), and which nodes offer something else
+// after a change of DaemonSets or nodes.
+func (l *ledger) measure(o *scalehist.Objects) {
+	if len(l.joined) == 0 && !l.remeasure {
+		return
+	}
+	var only map[string]bool // nil: all
+	if !l.remeasure {
+		only = map[string]bool{}
+		for _, n := range l.joined {
+			only[n.name] = true
+		}
+	}
+	offered := l.offered(o, only)
 	for _, n := range l.joined {
+		n.offers, n.measured = offered[n.name], true // none of one that is gone again
+		n.offersNow = n.offers
+	}
+	if l.remeasure {
+		for _, name := range sortedKeys(offered) {
+			n := l.byNode[name]
+			if n == nil || n.measured && maps.Equal(n.offersNow, offered[name]) {
+				continue
+			}
+			n.offersNow, n.measured = offered[name], true
+			l.batch.Offers = append(l.batch.Offers, scalehist.NodeOffer{Node: name, Offers: offered[name]})
+		}
+	}
+	l.joined, l.remeasure = nil, false
+}
+
+// offered is what each of some nodes has for workload pods, by name; of all nodes if only is nil.
+func (l *ledger) offered(o *scalehist.Objects, only map[string]bool) map[string]map[string]string {
+	taken := map[string]corev1.ResourceList{}
+	for _, p := range o.Pods {
+		if only != nil && !only[p.Spec.NodeName] {
+			continue
+		}
+		if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || !followsNode(p) {
+			continue
+		}
+		if taken[p.Spec.NodeName] == nil {
+			taken[p.Spec.NodeName] = corev1.ResourceList{}
+		}
+		add(taken[p.Spec.NodeName], resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
+	}
+	out := map[string]map[string]string{}
+	for _, n := range o.Nodes {
+		if only != nil && !only[n.Name] {
+			continue
+		}
 		left := corev1.ResourceList{}
-		for name, q := range n.object.Status.Allocatable {
+		for name, q := range n.Status.Allocatable {
 			q = q.DeepCopy()
-			if t, ok := taken[n.name][name]; ok {
+			if t, ok := taken[n.Name][name]; ok {
 				q.Sub(t)
 			}
 			if q.Sign() > 0 {
 				left[name] = q
 			}
 		}
-		n.offers = l.amounts.of(left)
+		out[n.Name] = l.amounts.of(left)
 	}
-	l.joined = nil
+	return out
 }
 
 // add adds amounts to a list.

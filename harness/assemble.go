@@ -15,14 +15,15 @@ import (
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
-// report puts the ledger into its final form.
+// report puts the ledger into its final form. It shares nothing with the ledger that changes when more is played, and changes
+// nothing there.
 func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.ReplayReport {
 	l := r.ledger
 	out := &scalehist.ReplayReport{
 		Version: scalehist.ReportVersion, Scenario: r.in.Name, Autoscaler: r.engine.Name(), Playback: playback,
 		StartTime: r.in.Start, EndTime: end.UTC(), BatchInterval: scalehist.Duration(r.batch),
-		Decisions: nonNil(l.decisions), Loops: l.loops, Steps: nonNil(l.steps), Batches: nonNil(l.finalBatches()),
-		Settings: l.engineStart, SettingsChanges: l.changes, Warnings: l.warnings, Inputs: r.inputs(),
+		Decisions: nonNil(slices.Clone(l.decisions)), Loops: l.loops, Steps: nonNil(slices.Clone(l.steps)), Batches: nonNil(l.finalBatches()),
+		Settings: l.engineStart, SettingsChanges: slices.Clone(l.changes), Warnings: slices.Clone(l.warnings), Inputs: r.inputs(),
 		Start: l.start, End: l.end, Moments: l.moments.Moments(),
 	}
 	for _, f := range r.opts.scenarioFaults {
@@ -149,20 +150,21 @@ func (r *run) groupResults(steps []scalehist.RecordedStep, truth *scalehist.Reco
 
 // finalBatches tells in each batch what became of the pods it fed in, and where others got a node.
 func (l *ledger) finalBatches() []scalehist.Batch {
+	out := slices.Clone(l.batches)
 	for i, pods := range l.fedIn {
+		out[i].DeployedPods = make([]scalehist.DeployedPod, 0, len(pods))
 		for _, p := range pods {
-			l.batches[i].DeployedPods = append(l.batches[i].DeployedPods, p.entry)
+			out[i].DeployedPods = append(out[i].DeployedPods, p.entry)
 		}
 	}
 	for i, list := range l.placed {
 		for _, p := range list {
 			if !p.pod.fed || p.pod.entry.ScheduledAt != p.at {
-				l.batches[i].Placed = append(l.batches[i].Placed, p.Placement)
+				out[i].Placed = append(out[i].Placed, p.Placement)
 			}
 		}
 	}
-	l.fedIn, l.placed = nil, nil
-	return l.batches
+	return out
 }
 
 // assumedDelays names the groups that grew with a delay nobody recorded or gave.
@@ -223,12 +225,13 @@ func (l *ledger) pending() scalehist.PendingStats {
 	var sum time.Duration
 	var waits []float64
 	for _, p := range l.demands {
-		sum += p.waited
-		waits = append(waits, p.waited.Seconds())
-		if p.waited > 0 || p.stillWaits {
+		waited := p.waitedBy(l.end.At)
+		sum += waited
+		waits = append(waits, waited.Seconds())
+		if waited > 0 || p.waits {
 			s.Pods++
 		}
-		if p.stillWaits {
+		if p.waits {
 			s.StillWaiting++
 		}
 	}

@@ -30,6 +30,9 @@ type Input struct {
 	NodeGroups []scalehist.NodeGroup
 	// GroupChanges are recorded changes of bounds, templates and options, and groups that come and go.
 	GroupChanges []GroupChange
+	// WorkerPools and MachineDeployments are the provider's objects at Start, where they were recorded.
+	WorkerPools        []scalehist.WorkerPool
+	MachineDeployments []scalehist.MachineDeployment
 	// Settings of the autoscaler at Start and the changes after it.
 	Settings        scalehist.CASettings
 	SettingsChanges []scalehist.SettingsChange

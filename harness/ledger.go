@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -32,7 +33,9 @@ type ledger struct {
 	batch     scalehist.Batch
 	decisions []scalehist.Decision
 	steps     []scalehist.SizeStep
-	resizes   int // how many of the provider's are among steps
+	resizes   int                     // how many of the provider's are among steps
+	remeasure bool                    // what nodes offer may have changed in this step
+	deletions map[types.UID]time.Time // of pods that terminated at the start
 	loops     int
 	explained string // what the last decision explained
 	texts     texts
@@ -85,9 +88,9 @@ type podLedger struct {
 	waitingSince time.Time
 	waited       time.Duration
 	waits        bool
-	counted      bool // is among the demands
-	stillWaits   bool // at the end
-	fed          bool // is told by the batch that fed it in
+	counted      bool              // is among the demands
+	fed          bool              // is told by the batch that fed it in
+	asks         map[string]string // for now: entry has what it asked for when it was fed in
 }
 
 // placement is a node that a pod got at an instant.
@@ -105,13 +108,15 @@ type nodeLedger struct {
 	gone        time.Time
 	standing    bool // at the start
 	object      *corev1.Node
-	offers      map[string]string // once it joined
+	offers      map[string]string // when it joined
+	offersNow   map[string]string
+	measured    bool // offersNow is known
 }
 
 func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledger {
 	l := &ledger{in: in, provider: p, pods: map[types.NamespacedName]*podLedger{}, byNode: map[string]*nodeLedger{}, gated: map[types.NamespacedName]bool{}}
 	l.groupsAtZero = p.Groups()
-	l.start = scalehist.NewSnapshot(in.Start, o, p.Groups(), in.Settings)
+	l.start = l.snapshot(in.Start, o, in.Settings)
 	for _, n := range o.Nodes {
 		group, _ := p.GroupForNode(n)
 		l.addNode(&nodeLedger{name: n.Name, group: group, joined: in.Start, standing: true, object: n})
@@ -120,9 +125,10 @@ func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledg
 		l.holdBack(p)
 		// They count once they have lost their node: then they wait like any other.
 		if p.Spec.NodeName != "" && !followsNode(p) {
-			l.pods[keyOf(p)] = &podLedger{entry: l.deployed(p, in.Start)}
+			l.pods[keyOf(p)] = l.follow(p, in.Start)
 		}
 	}
+	l.measureStart(o)
 	l.warnings = append(l.warnings, in.Warnings...)
 	return l
 }
@@ -151,7 +157,7 @@ func (l *ledger) warn(text string) {
 
 func (l *ledger) settings(at time.Time, s scalehist.CASettings) {
 	if !l.engineSeen {
-		l.engineSeen, l.engineStart = true, s
+		l.engineSeen, l.engineStart, l.start.CASettings = true, s, s
 		return
 	}
 	l.changes = append(l.changes, scalehist.SettingsChange{At: at, Settings: s})
@@ -204,7 +210,7 @@ func (l *ledger) commit(pending map[types.NamespacedName]bool) {
 	}
 	b.HeldBack = len(l.gated)
 	slices.Sort(b.DeletedPods)
-	if len(l.feeding)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
+	if len(l.feeding)+len(b.Resized)+len(b.Offers)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
 		l.fedIn = append(l.fedIn, l.feeding)
 		l.placed = append(l.placed, l.placing)
@@ -219,6 +225,9 @@ func (l *ledger) fed(changes []scalehist.Change) {
 			l.fedPod(ch, o)
 		case *corev1.Node:
 			l.fedNode(ch, o)
+			l.remeasure = true
+		case *appsv1.DaemonSet:
+			l.remeasure = true
 		}
 	}
 }
@@ -227,12 +236,15 @@ func (l *ledger) fedPod(ch scalehist.Change, p *corev1.Pod) {
 	key := keyOf(p)
 	switch ch.Op {
 	case scalehist.OpAdd:
-		known := &podLedger{entry: l.deployed(p, ch.At), waitingSince: l.batch.At, waits: p.Spec.NodeName == ""}
+		known := l.follow(p, ch.At)
+		known.waitingSince, known.waits = l.batch.At, p.Spec.NodeName == ""
 		l.pods[key] = known
 		l.count(known)
 		known.fed = true
 		l.feeding = append(l.feeding, known)
 		l.holdBack(p)
+	case scalehist.OpUpdate:
+		l.resizedPod(p)
 	case scalehist.OpDelete:
 		if p.Annotations[virtual.WhenDoneAnnotation] != "" {
 			return // it goes when it has run its time
@@ -292,6 +304,14 @@ func createdAt(p *corev1.Pod, at time.Time) time.Time {
 		return at.UTC()
 	}
 	return p.CreationTimestamp.UTC()
+}
+
+// waitedBy is how long it has waited up to an instant, the present wait included.
+func (p *podLedger) waitedBy(t time.Time) time.Duration {
+	if p.waits {
+		return p.waited + t.Sub(p.waitingSince)
+	}
+	return p.waited
 }
 
 func (p *podLedger) stopWaiting(t time.Time) {
@@ -455,11 +475,8 @@ func (l *ledger) lastSummary() string {
 	return l.decisions[len(l.decisions)-1].Summary()
 }
 
+// finish notes the cluster at the end of what was played so far. More may be played afterwards.
 func (l *ledger) finish(end time.Time, o *scalehist.Objects) {
 	l.stepped(0)
-	for _, p := range l.demands {
-		p.stillWaits = p.waits
-		p.stopWaiting(end)
-	}
-	l.end = scalehist.NewSnapshot(end, o, l.provider.Groups(), l.engineStart)
+	l.end = l.snapshot(end, o, l.inForce())
 }

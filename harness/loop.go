@@ -38,7 +38,8 @@ type run struct {
 	batch    time.Duration
 	scan     time.Duration
 	nextLoop time.Time
-	end      time.Time
+	end      time.Time // of what is being played: more may be played after it
+	started  bool
 
 	changes  []scalehist.Change // still to come
 	groups   []GroupChange
@@ -183,15 +184,16 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	return nil
 }
 
-// play runs the loop up to end.
+// play runs the loop up to end. It may be called again to go on from there: nothing that happens depends on end.
 func (r *run) play(ctx context.Context, end time.Time) error {
 	defer r.watch.time("total")()
 	r.end = end
-	if r.opts.observer.Started != nil {
+	if !r.started && r.opts.observer.Started != nil {
 		if err := r.opts.observer.Started(ctx, r.now, r.plane, r.provider); err != nil {
 			return err
 		}
 	}
+	r.started = true
 	for {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -205,9 +207,6 @@ func (r *run) play(ctx context.Context, end time.Time) error {
 		}
 	}
 	r.now = end
-	if _, err := r.settle(ctx, end); err != nil {
-		return err
-	}
 	r.ledger.finish(end, r.plane.Cluster())
 	return nil
 }
@@ -276,7 +275,7 @@ func settingsAt(c []scalehist.SettingsChange) time.Time {
 	return c[0].At
 }
 
-// boundary is the end of the batch that an instant falls into; the last batch may be short.
+// boundary is the end of the batch that an instant falls into; the recording's last batch may be short.
 func (r *run) boundary(at time.Time) time.Time {
 	if r.batch <= 0 {
 		return at
@@ -284,8 +283,8 @@ func (r *run) boundary(at time.Time) time.Time {
 	into := at.Sub(r.in.Start)
 	n := (into + r.batch - 1) / r.batch
 	b := r.in.Start.Add(n * r.batch)
-	if b.After(r.end) && !at.After(r.end) {
-		return r.end
+	if b.After(r.in.End) && !at.After(r.in.End) {
+		return r.in.End
 	}
 	return b
 }

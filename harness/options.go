@@ -103,12 +103,17 @@ type options struct {
 	fullSnapshots   bool
 	moments         bool
 	skipUnsupported bool
+	noScaleDown     bool
+	eventReport     func(n int, r *scalehist.ReplayReport) error
 }
 
 func resolve(opts []Option) options {
 	o := options{recordedFaults: true, seed: DefaultSeed, planeName: DefaultControlPlane(), ties: TiesByHash, delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
 	for _, opt := range opts {
 		opt(&o)
+	}
+	if o.noScaleDown { // after WithFlags, wherever it was given: the last of a name wins
+		o.flags = append(o.flags, "--scale-down-enabled=false")
 	}
 	return o
 }
@@ -141,6 +146,16 @@ func WithAutoscaler(a NewAutoscaler) Option { return func(o *options) { o.autosc
 // WithFlags overrides recorded autoscaler flags ("--expander=most-pods"): the last of a name wins.
 func WithFlags(flags ...string) Option {
 	return func(o *options) { o.flags = append(o.flags, flags...) }
+}
+
+// WithoutScaleDown keeps the autoscaler from removing nodes, whatever was recorded or other options say: its own setting
+// --scale-down-enabled is false. Engines that do not know the setting are as they were.
+func WithoutScaleDown() Option { return func(o *options) { o.noScaleDown = true } }
+
+// WithEventReports hands over a report of each event of ReplayEvents and ReplaySnapshots, in order, n from 1: what joined and who
+// was placed, from the moment before the decision until then. An error ends the playback.
+func WithEventReports(f func(n int, r *scalehist.ReplayReport) error) Option {
+	return func(o *options) { o.eventReport = f }
 }
 
 // WithBatchInterval sets how recorded changes are grouped: all those up to a boundary are fed in at the boundary. The

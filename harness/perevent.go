@@ -17,8 +17,8 @@ import (
 const oneEvent = 2 * time.Second
 
 // ReplayEvents replays each recorded scale-up by itself: the cluster stands as it was just before, the autoscaler
-// decides, and what it asks for is compared with what the recorded one did. No time passes within an event, so a
-// mistake in one does not carry over to the next.
+// decides, and what it asks for is compared with what the recorded one did. Then the nodes join and the scheduler places pods, which
+// shows whether they helped. Each event has a cluster of its own, so a mistake in one does not carry over to the next.
 func ReplayEvents(ctx context.Context, dbPath string, opts ...Option) (*scalehist.ReplayReport, error) {
 	o := resolve(opts)
 	if err := o.check(); err != nil {
@@ -57,7 +57,7 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 	var total *scalehist.ReplayReport
 	var moments scalehist.MomentKeeper
 	for i, steps := range events {
-		one, err := replayEvent(ctx, db, o, rec, steps)
+		one, err := replayEvent(ctx, db, o, rec, i+1, whole.Truth.Source, steps)
 		if err != nil {
 			return nil, fmt.Errorf("event %d of %d at %s: %w", i+1, len(events), stamp(steps[0].At), err)
 		}
@@ -75,7 +75,7 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 	total.Recorded = whole.Truth
 	total.Agreement = eventAgreement(total.Events)
 	total.Inputs = append(slices.Clone(whole.Hashes), total.Inputs...)
-	// No time passes within an event: nobody waits, no node joins, nothing is paid.
+	// Each event has a time of its own, so waits, nodes and costs do not add up: the reports of the events have them.
 	total.Pending, total.ScaledUpNodes, total.Cost = scalehist.PendingStats{}, []scalehist.ScaledNode{}, nil
 	total.UnschedulableAtEnd = []scalehist.UnschedulablePod{}
 	for i := range total.NodeGroups {
@@ -102,8 +102,8 @@ func scaleUpEvents(steps []scalehist.RecordedStep) [][]scalehist.RecordedStep {
 	return out
 }
 
-// replayEvent decides one recorded scale-up anew.
-func replayEvent(ctx context.Context, db *history.DB, o options, whole *recorded, steps []scalehist.RecordedStep) (_ *scalehist.ReplayReport, err error) {
+// replayEvent decides one recorded scale-up again, the nth, and plays what comes of it.
+func replayEvent(ctx context.Context, db *history.DB, o options, whole *recorded, n int, source string, steps []scalehist.RecordedStep) (_ *scalehist.ReplayReport, err error) {
 	in, err := fromHistory(ctx, db, Window{From: steps[0].At.Add(-time.Nanosecond), To: steps[0].At}, whole)
 	if err != nil {
 		return nil, err
@@ -122,12 +122,19 @@ func replayEvent(ctx context.Context, db *history.DB, o options, whole *recorded
 	if err := r.play(ctx, in.Start); err != nil {
 		return nil, err
 	}
-	report := r.report(in.End, scalehist.PlaybackPerEvent)
-	report.Events = []scalehist.EventReplay{{
-		At: steps[0].At, Recorded: steps, Replayed: nonNil(r.steps()),
-		Agreed:        equalNets(net(steps), net(increases(r.steps()))),
-		Unschedulable: len(report.UnschedulableAtEnd),
-	}}
+	e := scalehist.EventReplay{At: steps[0].At, Recorded: steps, Replayed: nonNil(r.steps()), Agreed: equalNets(net(steps), net(increases(r.steps())))}
+	decided := len(r.ledger.batches)
+	if err := r.aftermath(ctx); err != nil {
+		return nil, err
+	}
+	r.helped(&e)
+	if o.eventReport != nil {
+		if err := o.eventReport(n, r.eventReport(e, scalehist.PlaybackPerEvent, source)); err != nil {
+			return nil, err
+		}
+	}
+	report := r.eventReport(e, scalehist.PlaybackPerEvent, source)
+	report.Batches = report.Batches[:decided] // what came of them is of another time than the next event
 	return report, nil
 }
 

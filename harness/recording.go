@@ -72,6 +72,7 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 		return nil, fmt.Errorf("read autoscaler settings: %w", err)
 	}
 	in.Settings = rec.initial.CASettings
+	in.WorkerPools, in.MachineDeployments = rec.initial.WorkerPools, rec.initial.MachineDeployments
 	rec.resize(whole)
 	in.NodeGroups = rec.groups
 	in.GroupChanges = rec.groupChanges()

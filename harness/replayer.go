@@ -11,13 +11,14 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
-// Replayer replays one window of a history once. Close it when done.
+// Replayer replays one window of a history, at once or in parts. Close it when done.
 type Replayer struct {
 	opts options
 	db   *history.DB
 	in   *Input
 	run  *run
-	used bool
+	// failed is the error a replay ended with: the cluster is somewhere in the middle of a step.
+	failed error
 }
 
 // NewReplayer opens a history read-only, boots a virtual cluster and puts it into the recorded state at the window's
@@ -83,19 +84,24 @@ func (r *Replayer) ClusterAt(ctx context.Context, t time.Time) (*scalehist.Clust
 // Plane is the virtual cluster's control plane, for a look at it with a client.
 func (r *Replayer) Plane() kvcl.ControlPlane { return r.run.plane }
 
-// Replay plays duration of virtual time from the start, which may go past the recording's end: then nothing more
-// comes in and the autoscaler's timers run on. A replayer replays once.
+// Now is the instant up to which it has been played (UTC): RecordStartTime before the first Replay.
+func (r *Replayer) Now() time.Time { return r.run.now.UTC() }
+
+// Replay plays duration of virtual time from Now, which may go past the recording's end: then nothing more comes in and
+// the autoscaler's timers run on. The report is of all that was played, from the start on. Replay may be called again, which
+// continues where the last call ended: a window played in parts ends with the report of the whole, byte for byte but for its
+// run section. After an error there is no more to play.
 func (r *Replayer) Replay(ctx context.Context, duration time.Duration) (*scalehist.ReplayReport, error) {
-	if r.used {
-		return nil, errors.New("this replayer has replayed already: make a new one, each replay has a cluster of its own")
+	if r.failed != nil {
+		return nil, fmt.Errorf("replay %s cannot go on after an error, make a new replayer; it failed with: %w", r.in.Name, r.failed)
 	}
 	if duration <= 0 {
 		return nil, fmt.Errorf("duration %s is not positive", duration)
 	}
-	r.used = true
-	end := r.in.Start.Add(duration)
+	end := r.run.now.Add(duration)
 	if err := r.run.play(ctx, end); err != nil {
-		return nil, fmt.Errorf("replay %s at +%s: %w", r.in.Name, r.run.now.Sub(r.in.Start), err)
+		r.failed = fmt.Errorf("replay %s at +%s: %w", r.in.Name, r.run.now.Sub(r.in.Start), err)
+		return nil, r.failed
 	}
 	return r.run.report(end, scalehist.PlaybackContinuous), nil
 }

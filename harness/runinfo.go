@@ -41,8 +41,8 @@ func (r *run) runInfo() *scalehist.RunInfo {
 	return info
 }
 
-// runInfo is of a playback without a control plane.
-func (p *snapshotPlayback) runInfo() *scalehist.RunInfo { return p.watch.runInfo("none") }
+// runInfo is of a playback whose clusters are in memory, whatever else is chosen.
+func (p *snapshotPlayback) runInfo() *scalehist.RunInfo { return p.watch.runInfo(Memory) }
 
 func (s *stopwatch) runInfo(plane string) *scalehist.RunInfo {
 	info := &scalehist.RunInfo{

@@ -18,8 +18,8 @@ import (
 
 // ReplaySnapshots decides anew about each cluster that a report keeps (WithMoments): the autoscaler sees what that of the
 // report saw, and what both ask for is compared. Decisions of one instant are one event, as an autoscaler that looks again at once
-// goes on with the same plan. No time passes and nothing is carried over from one event to the next; nothing fails either,
-// so a scale-up that was refused counts as asked for. Of the options those that choose and configure the autoscaler have an
+// goes on with the same plan. Then the nodes join and the scheduler places pods, on a cluster in memory, which shows whether they helped.
+// Nothing is carried over from one event to the next; nothing fails either, so a scale-up that was refused counts as asked for. Of the options those that choose and configure the autoscaler have an
 // effect, and the prices.
 func ReplaySnapshots(ctx context.Context, from *scalehist.ReplayReport, opts ...Option) (*scalehist.ReplayReport, error) {
 	o := resolve(opts)
@@ -87,19 +87,26 @@ func reportHash(r *scalehist.ReplayReport) (string, error) {
 }
 
 // event decides about the first of n moments of one instant, and compares with what was decided in all of them.
-func (p *snapshotPlayback) event(ctx context.Context, first, n int) error {
+func (p *snapshotPlayback) event(ctx context.Context, first, n int) (err error) {
 	state, err := p.from.Moments.State(first)
 	if err != nil {
 		return err
 	}
-	provider, err := standing(&state, p.opts.prices, p.opts.gpuLabel, p.from.Settings.Flags)
+	provider, err := p.standing(&state)
 	if err != nil {
 		return err
 	}
-	engine, err := p.engine(&state, provider)
+	engine, settings, err := p.engine(&state, provider)
 	if err != nil {
 		return err
 	}
+	r, err := p.aside(ctx, &state, provider)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	r.engine = engine
+	r.ledger.settings(state.At, settings)
 	e := scalehist.EventReplay{At: state.At, Recorded: nonNil(p.asked(first, n, &state))}
 	for loop := range maxLoopsAtOnce {
 		before := stateNow(state.At, state.Objects, provider, state.Backoff)
@@ -110,26 +117,29 @@ func (p *snapshotPlayback) event(ctx context.Context, first, n int) error {
 			return fmt.Errorf("%s: %w", engine.Name(), err)
 		}
 		p.out.Loops++
+		r.ledger.decided(d)
 		d.Loop = p.out.Loops        // each event has an autoscaler of its own, which counts from 1
 		if loop == 0 || d.Acted() { // the last look finds nothing left to ask for
 			p.out.Decisions = append(p.out.Decisions, d)
 			decided(before, d)
 			p.moments.Add(*before)
 		}
-		e.Unschedulable = d.PodsRemaining
 		if !d.Again {
 			break
 		}
 	}
 	e.Replayed = nonNil(increases(resized(provider)))
 	e.Agreed = equalNets(net(e.Recorded), net(e.Replayed))
+	if err := p.place(ctx, r, &e); err != nil {
+		return err
+	}
 	p.out.Events = append(p.out.Events, e)
 	p.sum(&e)
 	return nil
 }
 
 // standing is a provider of the node groups as they were. Groups in backoff may not grow.
-func standing(s *scalehist.ClusterState, prices *cloudprovider.PriceTable, gpuLabel string, flags []string) (*cloudprovider.Provider, error) {
+func (p *snapshotPlayback) standing(s *scalehist.ClusterState) (*cloudprovider.Provider, error) {
 	groups := make([]scalehist.NodeGroup, 0, len(s.NodeGroups))
 	pods := map[string][]*corev1.Pod{}
 	requested := map[string][]time.Time{}
@@ -148,8 +158,9 @@ func standing(s *scalehist.ClusterState, prices *cloudprovider.PriceTable, gpuLa
 			leaving[name] = true
 		}
 	}
-	gpus := gpus(gpuLabel, flags, groups, s.Objects.Nodes)
-	provider, err := cloudprovider.New(groups, cloudprovider.Options{Start: s.At, Prices: prices, TemplatePods: pods, GPULabel: gpus.label, IgnoreGPUs: gpus.ignored})
+	gpus := gpus(p.opts.gpuLabel, p.from.Settings.Flags, groups, s.Objects.Nodes)
+	provider, err := cloudprovider.New(groups, cloudprovider.Options{Start: s.At, Prices: p.opts.prices, TemplatePods: pods,
+		ProvisionDelay: delaysOf(p.from.NodeGroups, groups), GPULabel: gpus.label, IgnoreGPUs: gpus.ignored})
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +177,7 @@ func standing(s *scalehist.ClusterState, prices *cloudprovider.PriceTable, gpuLa
 }
 
 // engine is a fresh autoscaler that sees one cluster, with the settings in force then.
-func (p *snapshotPlayback) engine(s *scalehist.ClusterState, provider *cloudprovider.Provider) (scalehist.Autoscaler, error) {
+func (p *snapshotPlayback) engine(s *scalehist.ClusterState, provider *cloudprovider.Provider) (scalehist.Autoscaler, scalehist.CASettings, error) {
 	settings := p.from.Settings
 	for _, c := range p.from.SettingsChanges {
 		if !c.At.After(s.At) {
@@ -185,13 +196,13 @@ func (p *snapshotPlayback) engine(s *scalehist.ClusterState, provider *cloudprov
 		InForce: func(changed scalehist.CASettings) { inForce = changed },
 	})
 	if err != nil {
-		return nil, fmt.Errorf("build the autoscaler: %w", err)
+		return nil, inForce, fmt.Errorf("build the autoscaler: %w", err)
 	}
 	if len(p.out.Events) == 0 {
 		p.out.Autoscaler, p.out.Settings = engine.Name(), inForce
 	}
 	tellUpcoming(engine, provider, s.At)
-	return engine, nil
+	return engine, inForce, nil
 }
 
 // asked are the growths that the report's autoscaler asked for in n moments from the first on, refused ones included.

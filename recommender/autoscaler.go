@@ -67,6 +67,9 @@ func (a *Autoscaler) Name() string { return a.name }
 // ScanInterval is the time between two loops when nothing asks for another one at once.
 func (a *Autoscaler) ScanInterval() time.Duration { return a.o.ScanInterval }
 
+// MaxNodeProvisionTime is how long a node that was asked for counts as upcoming, in any group.
+func (a *Autoscaler) MaxNodeProvisionTime(string) time.Duration { return a.o.MaxNodeProvisionTime }
+
 // loop is one run: what is asked, and the Decision it writes.
 type loop struct {
 	*Autoscaler

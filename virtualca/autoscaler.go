@@ -123,6 +123,9 @@ func (a *Autoscaler) Name() string { return "virtualca" }
 // ScanInterval is the time between two loops when nothing asks for another one at once.
 func (a *Autoscaler) ScanInterval() time.Duration { return a.settings.ScanInterval }
 
+// MaxNodeProvisionTime is how long a node of a group may take from request to registration.
+func (a *Autoscaler) MaxNodeProvisionTime(group string) time.Duration { return a.provisionTime(group) }
+
 // Resume tells of a scale-up that an earlier autoscaler asked for at an instant and that still has delta nodes on the
 // way, so that they count as upcoming: a real one that restarts forgets them, but a replay that begins in the middle of
 // a recording stands in for one that did not restart there.

@@ -69,7 +69,7 @@ func groupTable(r *scalehist.ReplayReport) string {
 // eventTable shows what was asked for at each recorded scale-up, then and now, and the sums.
 func eventTable(r *scalehist.ReplayReport) string {
 	t := newTable()
-	t.AppendHeader(table.Row{"event", "recorded", "replayed", ""})
+	t.AppendHeader(table.Row{"event", "recorded", "replayed", "pods placed", "pods left", ""})
 	agreed := 0
 	var recorded, replayed []scalehist.RecordedStep
 	for _, e := range r.Events {
@@ -80,9 +80,13 @@ func eventTable(r *scalehist.ReplayReport) string {
 			verdict = "differs"
 		}
 		recorded, replayed = append(recorded, e.Recorded...), append(replayed, e.Replayed...)
-		t.AppendRow(table.Row{offset(r, e.At), stepList(e.Recorded), stepList(e.Replayed), verdict})
+		row := table.Row{offset(r, e.At), stepList(e.Recorded), stepList(e.Replayed), "", "", verdict}
+		if e.Until != nil { // else it is of an older scalehist, which did not wait for the nodes
+			row[3], row[4] = len(e.Placed), e.Unschedulable
+		}
+		t.AppendRow(row)
 	}
-	t.AppendRow(table.Row{"all", growth(recorded), growth(replayed), fmt.Sprintf("%d of %d agree", agreed, len(r.Events))})
+	t.AppendRow(table.Row{"all", growth(recorded), growth(replayed), "", "", fmt.Sprintf("%d of %d agree", agreed, len(r.Events))})
 	return t.Render() + "\n"
 }
 

@@ -43,7 +43,7 @@ func (s *Scenario) check(d *decoder, engines Engines) {
 		at("for", "for: nothing would be played")
 	}
 	if s.perEvent() && s.For != 0 {
-		at("for", "for: no time passes in a per-event playback; choose the events with window")
+		at("for", "for: a per-event playback ends each event when its nodes have joined; choose the events with window")
 	}
 	s.checkGroups(d)
 	s.checkFaults(d)
@@ -170,7 +170,7 @@ func (s *Scenario) checkExpect(d *decoder) {
 	if s.perEvent() {
 		for _, key := range []string{"finalSizes", "unschedulable", "keepNodes", "cost"} {
 			if _, given := s.at["expect."+key]; given {
-				at("expect."+key, "expect.%s: no time passes in a per-event playback, so there is no end; expect recording, scaledUp or decisions", key)
+				at("expect."+key, "expect.%s: each event of a per-event playback has an end of its own; expect recording, scaledUp or decisions", key)
 			}
 		}
 	}

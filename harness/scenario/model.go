@@ -14,11 +14,12 @@ type Scenario struct {
 	For         Span   `yaml:"for,omitempty" jsonschema_description:"Virtual time to play from the start of the window; may go past its end. Default: the window."`
 	Playback    string `yaml:"playback,omitempty" jsonschema:"enum=continuous,enum=per-event" jsonschema_description:"continuous (default), or per-event: each recorded scale-up decided anew from the moment before it."`
 
-	Autoscaler string   `yaml:"autoscaler,omitempty" jsonschema_description:"The engine: virtualca (default), recommender, recommender:STRATEGY, or the URL of a recommender."`
-	Flags      []string `yaml:"flags,omitempty" jsonschema_description:"Autoscaler flags that override the recorded ones: --expander=most-pods."`
-	Seed       *int64   `yaml:"seed,omitempty" jsonschema_description:"What the real autoscaler leaves to chance: each seed is one of its possible runs."`
-	Ties       string   `yaml:"ties,omitempty" jsonschema:"enum=hash,enum=creation" jsonschema_description:"How ties between equals are broken: hash (default), or creation."`
-	Scheduler  string   `yaml:"scheduler,omitempty" jsonschema:"enum=default,enum=bin-packing" jsonschema_description:"Scoring of the scheduler."`
+	Autoscaler  string   `yaml:"autoscaler,omitempty" jsonschema_description:"The engine: virtualca (default), recommender, recommender:STRATEGY, or the URL of a recommender."`
+	Flags       []string `yaml:"flags,omitempty" jsonschema_description:"Autoscaler flags that override the recorded ones: --expander=most-pods."`
+	NoScaleDown bool     `yaml:"noScaleDown,omitempty" jsonschema_description:"Keep the autoscaler from removing nodes, whatever was recorded."`
+	Seed        *int64   `yaml:"seed,omitempty" jsonschema_description:"What the real autoscaler leaves to chance: each seed is one of its possible runs."`
+	Ties        string   `yaml:"ties,omitempty" jsonschema:"enum=hash,enum=creation" jsonschema_description:"How ties between equals are broken: hash (default), or creation."`
+	Scheduler   string   `yaml:"scheduler,omitempty" jsonschema:"enum=default,enum=bin-packing" jsonschema_description:"Scoring of the scheduler."`
 
 	ControlPlane    string `yaml:"controlPlane,omitempty" jsonschema:"enum=envtest,enum=memory" jsonschema_description:"What the virtual cluster runs on: memory (default; the API server's registries), or envtest (a real API server). The report is the same."`
 	BatchInterval   *Span  `yaml:"batchInterval,omitempty" jsonschema_description:"Feed recorded changes in at these boundaries; 0s: each at its instant. Default: the autoscaler's scan interval."`

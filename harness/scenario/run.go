@@ -119,6 +119,7 @@ func (s *Scenario) options(ctx context.Context, e Env, logs string) ([]harness.O
 	given(s.ProvisionDelay != nil, func() harness.Option { return harness.WithDefaultProvisionDelay(time.Duration(*s.ProvisionDelay)) })
 	given(s.DeletionDelay != nil, func() harness.Option { return harness.WithDeletionDelay(time.Duration(*s.DeletionDelay)) })
 	given(s.GPULabel != "", func() harness.Option { return harness.WithGPULabel(s.GPULabel) })
+	given(s.NoScaleDown, harness.WithoutScaleDown)
 	given(s.Signs, harness.WithSigns)
 	given(s.SkipUnsupported, harness.WithoutUnsupported)
 	given(s.FullSnapshots, harness.WithFullSnapshots)

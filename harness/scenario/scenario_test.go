@@ -186,7 +186,7 @@ func TestProblems(t *testing.T) {
 		{"groups", "history: recording.db\nnodeGroups:\n  a: {minSize: 1}\n  b: {minSize: 3, maxSize: 2}\n  c: {priceModel: spot}\nexpect: {recording: agrees}\n", []string{
 			"3:3: nodeGroups.a: minSize and maxSize go together", "4:7: nodeGroups.b: minSize 3 and maxSize 2", "5:7: nodeGroups.c: priceModel goes with prices",
 		}},
-		{"per event", "history: recording.db\nplayback: per-event\nfor: 3m\nexpect: {unschedulable: none}\n", []string{"3:1: for: no time passes", "4:10: expect.unschedulable: no time passes"}},
+		{"per event", "history: recording.db\nplayback: per-event\nfor: 3m\nexpect: {unschedulable: none}\n", []string{"3:1: for: a per-event playback", "4:10: expect.unschedulable: each event"}},
 		{"twice", "history: a\nhistory: b\nexpect: {recording: agrees}\n", []string{"history: ", "2:1: history is given twice"}},
 		{"same name", "- {name: A b, history: recording.db, expect: {recording: agrees}}\n- {name: a-b, history: recording.db, expect: {recording: agrees}}\n", []string{`2:4: the name "a-b" is that of the scenario at `}},
 		{"no name", "- {history: recording.db, expect: {recording: agrees}}\n- {name: b, history: recording.db, expect: {recording: agrees}}\n", []string{"1:3: scenario 1 of 2 has no name"}},

@@ -212,6 +212,7 @@ func (s *Scenario) settings(r *scalehist.ReplayReport) string {
 		line(true, "- %s", quoted(f))
 	}
 	line(len(s.Flags) == 0, "# flags: [--expander=most-pods]")
+	line(s.NoScaleDown, "noScaleDown: true")
 	line(s.Seed != nil, "seed: %d", value(s.Seed))
 	line(s.BatchInterval != nil, "batchInterval: %s", time.Duration(value(s.BatchInterval)))
 	line(s.GPULabel != "", "gpuLabel: %s", quoted(s.GPULabel))

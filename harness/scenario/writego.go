@@ -174,6 +174,7 @@ func (s *Scenario) goOptions(r *scalehist.ReplayReport) []string {
 	add(s.Seed != nil, "harness.WithSeed(%d)", value(s.Seed))
 	add(s.BatchInterval != nil, "harness.WithBatchInterval(%s)", goDuration(time.Duration(value(s.BatchInterval))))
 	add(s.GPULabel != "", "harness.WithGPULabel(%q)", s.GPULabel)
+	add(s.NoScaleDown, "harness.WithoutScaleDown()")
 	add(s.SkipUnsupported, "harness.WithoutUnsupported()")
 	if from, to := s.Window.From.IsSet(), s.Window.To.IsSet(); from || to {
 		var bounds []string

@@ -2,8 +2,6 @@ package history
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +28,7 @@ func (db *DB) SnapshotAt(ctx context.Context, t time.Time) (*scalehist.ClusterSn
 		return nil, err
 	}
 	s := scalehist.NewSnapshot(t.UTC(), objects, nodeGroups(groups), settingsOf(objects))
-	s.WorkerPools, s.MachineDeployments = providerObjects(groups)
+	s.WorkerPools, s.MachineDeployments = providerObjects(groups, objects.Custom)
 	return &s, nil
 }
 
@@ -66,32 +64,4 @@ func NodeGroupObject(g scalehist.NodeGroup) *v1alpha1.NodeGroup {
 		out.Spec.Template = &v1alpha1.NodeTemplate{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}
 	}
 	return out
-}
-
-// providerObjects reads the pools and machine deployments that a node-group source noted on the groups.
-func providerObjects(groups []*v1alpha1.NodeGroup) ([]scalehist.WorkerPool, []scalehist.MachineDeployment) {
-	pools := map[string][]string{}
-	var deployments []scalehist.MachineDeployment
-	for _, g := range groups {
-		if pool := g.Annotations[v1alpha1.WorkerPoolAnnotation]; pool != "" {
-			pools[pool] = append(pools[pool], g.Name)
-		}
-		if id := g.Annotations[v1alpha1.MachineDeploymentAnnotation]; id != "" {
-			namespace, name, found := strings.Cut(id, "/")
-			if !found {
-				namespace, name = "", id
-			}
-			deployments = append(deployments, scalehist.MachineDeployment{Name: name, Namespace: namespace, NodeGroup: g.Name,
-				Replicas: int(g.Spec.TargetSize), MachineType: g.Spec.MachineType})
-		}
-	}
-	var out []scalehist.WorkerPool
-	for _, name := range slices.Sorted(maps.Keys(pools)) {
-		slices.Sort(pools[name])
-		out = append(out, scalehist.WorkerPool{Name: name, NodeGroups: pools[name]})
-	}
-	slices.SortFunc(deployments, func(a, b scalehist.MachineDeployment) int {
-		return strings.Compare(fmt.Sprint(a.Namespace, "/", a.Name), fmt.Sprint(b.Namespace, "/", b.Name))
-	})
-	return out, deployments
 }

@@ -88,6 +88,7 @@ the file of a Go test, which compiles by itself.`,
 	flags.StringVar(&r.autoscaler, "autoscaler", engines.Names()[0], "the engine: "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender")
 	flags.StringArrayVar(&r.flags, "autoscaler-flag", nil, "override a recorded autoscaler flag (repeatable): --expander=most-pods")
 	flags.DurationVar(&r.batch, "batch-interval", 0, "feed recorded changes in at these boundaries; 0s: each at its instant (default: the autoscaler's scan interval)")
+	addNoScaleDownFlag(cmd, &r.noScaleDown)
 	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
 	flags.StringArrayVar(&r.fault, "fault", nil, "something that goes wrong (repeatable): stock-out:workers@+5m..+20m")
 	flags.StringVar(&r.prices.path, "prices", "", "price table (YAML), or public, the shipped list: the scenario limits the cost")
@@ -196,7 +197,7 @@ func (f *newFlags) scenario(cmd *cobra.Command, history string) (*scenario.Scena
 	}
 	out := &scenario.Scenario{
 		Name: f.scenarioName(history), History: history, For: scenario.Span(r.duration), Autoscaler: r.autoscaler, Flags: r.flags,
-		Window: scenario.Window{From: scenario.Moment{Moment: r.from}, To: scenario.Moment{Moment: r.to}}, Faults: faults, SkipUnsupported: r.skip,
+		Window: scenario.Window{From: scenario.Moment{Moment: r.from}, To: scenario.Moment{Moment: r.to}}, Faults: faults, SkipUnsupported: r.skip, NoScaleDown: r.noScaleDown,
 	}
 	if r.playback != string(scalehist.PlaybackContinuous) {
 		out.Playback = r.playback

@@ -52,9 +52,12 @@ type replayFlags struct {
 	ties       string
 	signs      bool
 	skip       bool
-	full       bool
-	optimal    bool
-	plane      string
+	// noScaleDown is --no-scale-down.
+	noScaleDown bool
+	eventDir    string // --event-reports
+	full        bool
+	optimal     bool
+	plane       string
 }
 
 func newReplayCommand(s IO) *cobra.Command {
@@ -73,8 +76,11 @@ With --truth the verdict is taken from a truth file instead: what a real cluster
 several runs, which differ. The replay agrees when it ends as one of them did and begins with the steps they all took alike.
 
 With --playback snapshots it reads a report of another replay that was made with --full-snapshots instead of a history: the autoscaler
-is asked anew about each cluster that the one of the report decided about, and what both asked for is compared. It takes no virtual
-cluster, and no time passes. --optimal tells of every scale-up how far it was from the cheapest one for the same pods.
+is asked again about each cluster that the one of the report decided about, and what both asked for is compared.
+
+In a playback of single events (per-event, snapshots) time passes after each decision only until the nodes have joined that were asked
+for and the scheduler has placed what it can, so each event says which pods the nodes helped; --event-reports keeps a report of each.
+--optimal tells of every scale-up how far it was from the cheapest one for the same pods.
 
 ` + harness.FaultHelp + `
 
@@ -128,6 +134,7 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
 	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
 	flags.StringToStringVar(&f.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
 	flags.StringVar(&f.gpuLabel, "gpu-label", "", "node label that marks nodes with GPUs and names their type, for --gpu-total (default: that of the provider the recording shows)")
+	addNoScaleDownFlag(cmd, &f.noScaleDown)
 	flags.Int64Var(&f.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
 	flags.StringVar(&f.ties, "ties", string(harness.TiesByHash), "how ties between equals are broken: by hashes of names, or by creation; with creation a redacted history replays to the same report")
 	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
@@ -137,6 +144,7 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
 	alsoCalled(cmd, map[string]string{"node-group": "bounds"})
 	addControlPlaneFlag(cmd, &f.plane)
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
+	addEventReportsFlag(cmd, &f.eventDir)
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
 	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
@@ -281,7 +289,7 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	case scalehist.PlaybackContinuous:
 	case scalehist.PlaybackPerEvent:
 		if f.duration != 0 {
-			return nil, UsageErrorf(cmd, "--for: no time passes in a per-event playback; choose the events with --from and --to")
+			return nil, UsageErrorf(cmd, "--for: a per-event playback ends each event when its nodes have joined; choose the events with --from and --to")
 		}
 	case scalehist.PlaybackSnapshots:
 		if err := f.checkSnapshots(cmd, path); err != nil {
@@ -324,6 +332,16 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	}
 	if f.signs {
 		opts = append(opts, harness.WithSigns())
+	}
+	if f.eventDir != "" {
+		keep, err := f.keepEvents(cmd)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, keep)
+	}
+	if f.noScaleDown {
+		opts = append(opts, harness.WithoutScaleDown())
 	}
 	if f.skip {
 		opts = append(opts, harness.WithoutUnsupported())

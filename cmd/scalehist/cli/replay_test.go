@@ -77,7 +77,7 @@ func TestReplayErrors(t *testing.T) {
 		{"bad delay", []string{good, "--provision-delay-of", "std=soon"}, []string{"--provision-delay-of std=soon: want a duration"}},
 		{"unknown autoscaler", []string{good, "--autoscaler", "karpenter"}, []string{`--autoscaler: unknown autoscaler "karpenter": choose one of `}},
 		{"unknown playback", []string{good, "--playback", "backwards"}, []string{`--playback "backwards": want continuous, per-event or snapshots`}},
-		{"no time passes per event", []string{good, "--playback", "per-event", "--for", "1m"}, []string{"--for: no time passes in a per-event playback"}},
+		{"no time passes per event", []string{good, "--playback", "per-event", "--for", "1m"}, []string{"--for: a per-event playback ends each event when its nodes have joined"}},
 		{"unknown scheduler", []string{good, "--scheduler", "random"}, []string{`--scheduler "random": want default or bin-packing`}},
 		{"unknown ties", []string{good, "--ties", "names"}, []string{`--ties "names": want hash or creation`}},
 		{"negative", []string{good, "--for", "-1m"}, []string{"must not be negative"}},

@@ -13,7 +13,7 @@ import (
 )
 
 // timeFlags are the flags of replay that say how time passes, what happens in it, and where: a playback of snapshots has
-// none of that.
+// none of that but what nodes need to join.
 var timeFlags = []string{
 	"from", "to", "for", "batch-interval", "scheduler", "recorded-faults", "fault", "faults", "provision-delay", "provision-delay-of",
 	"deletion-delay", "node-group", "signs", "skip-unsupported", "control-plane", "log-dir",
@@ -27,7 +27,7 @@ func addOptimalFlag(cmd *cobra.Command, to *bool) {
 func (f *replayFlags) checkSnapshots(cmd *cobra.Command, path string) error {
 	for _, name := range timeFlags {
 		if cmd.Flags().Changed(name) {
-			return UsageErrorf(cmd, "--%s has no effect on --playback snapshots: the clusters are those of the report, and no time passes", name)
+			return UsageErrorf(cmd, "--%s has no effect on --playback snapshots: the clusters are those of the report, and time passes only until nodes have joined", name)
 		}
 	}
 	if isHistory(path) {

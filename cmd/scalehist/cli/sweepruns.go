@@ -37,7 +37,7 @@ type gridFlags struct {
 
 // gridFlagNames are the flags add adds: what goes with a recording and not with reports.
 var gridFlagNames = []string{
-	"scenario", "fixtures", "engine", "set", "jobs", "autoscaler-flag", "from", "to", "for", "batch-interval", "prices", "region", "price-model", "price-model-of",
+	"scenario", "fixtures", "engine", "set", "jobs", "autoscaler-flag", "no-scale-down", "from", "to", "for", "batch-interval", "prices", "region", "price-model", "price-model-of",
 	"fault", "faults", "provision-delay", "provision-delay-of", "bounds", "seed", "control-plane", "optimal",
 }
 
@@ -61,6 +61,7 @@ func (f *gridFlags) add(cmd *cobra.Command) {
 	flags.StringToStringVar(&r.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
 	flags.StringToStringVar(&r.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
 	alsoCalled(cmd, map[string]string{"node-group": "bounds"})
+	addNoScaleDownFlag(cmd, &r.noScaleDown)
 	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
 	addOptimalFlag(cmd, &r.optimal)
 	addControlPlaneFlag(cmd, &r.plane)

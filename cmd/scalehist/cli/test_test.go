@@ -284,9 +284,10 @@ func TestEveryReplayFlagIsAKey(t *testing.T) {
 		"recorded-faults": "recordedFaults", "fault": "faults", "faults": "faultFile", "provision-delay": "provisionDelay", "deletion-delay": "deletionDelay",
 		"provision-delay-of": "nodeGroups", "bounds": "nodeGroups", "seed": "seed", "ties": "ties", "signs": "signs", "skip-unsupported": "skipUnsupported",
 		"full-snapshots": "fullSnapshots", "control-plane": "controlPlane", "truth": "expect", "optimal": "optimal",
+		"no-scale-down": "noScaleDown",
 	}
 	// These say where results go, which test decides for all scenarios.
-	elsewhere := []string{"output", "report-dir", "log-dir", "html"}
+	elsewhere := []string{"output", "report-dir", "log-dir", "html", "event-reports"}
 	var known []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[scenario.Scenario]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")

@@ -126,10 +126,24 @@ func (b *builder) follow() {
 			unknown++
 		}
 	}
+	if n := b.resized(); n > 0 {
+		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s asked for something else after a resize in place: the page shows the size they came with; the metrics follow the resizes.", count(n, "pod")))
+	}
 	if unknown > 0 {
 		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s came and went, and the report does not say what room they asked for: utilisation is not drawn while they run, and boxes show them as narrow strips.", count(unknown, "pod")))
 	}
 	b.followers()
+}
+
+// resized counts the pods that were resized in place.
+func (b *builder) resized() int {
+	pods := map[string]bool{}
+	for _, batch := range b.r.Batches {
+		for _, p := range batch.Resized {
+			pods[p.Pod] = true
+		}
+	}
+	return len(pods)
 }
 
 // describe notes what a snapshot knows of a pod.

@@ -29,7 +29,7 @@ func measure(r *scalehist.ReplayReport) *measured {
 	m := &measured{r: r, length: r.EndTime.Sub(r.StartTime), targets: Nodes(r), short: Unschedulable(r), held: heldCurve(r)}
 	switch {
 	case r.Playback.SingleMoments():
-		m.zero = fmt.Sprintf("a %s playback decides single moments: no time passes in it", r.Playback)
+		m.zero = fmt.Sprintf("a %s playback decides single moments: there is no time in which they add up", r.Playback)
 		return m
 	case m.length <= 0:
 		m.zero = "the replay has no length"

@@ -150,7 +150,7 @@ func TestMissing(t *testing.T) {
 		"a node in between": {func(r *scalehist.ReplayReport) { r.ScaledUpNodes[0].NodeGroup = "h" }, "slack.cpu", "node n1 came and went"},
 		"no demand":         {func(r *scalehist.ReplayReport) { r.Start.ScheduledPods, r.Batches[2].DeletedPods = nil, nil }, "over.accuracy.cpu", "for 20s there were nodes and no pods"},
 		"an older report":   {func(*scalehist.ReplayReport) {}, "pending.p99", "it is of an older scalehist"},
-		"per event":         {func(r *scalehist.ReplayReport) { r.Playback = scalehist.PlaybackPerEvent }, "pending.p95", "no time passes"},
+		"per event":         {func(r *scalehist.ReplayReport) { r.Playback = scalehist.PlaybackPerEvent }, "pending.p95", "decides single moments"},
 		"no length":         {func(r *scalehist.ReplayReport) { r.EndTime = r.StartTime }, "nodes.mean", "no length"},
 	} {
 		t.Run(name, func(t *testing.T) {

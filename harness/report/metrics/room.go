@@ -12,8 +12,8 @@ import (
 )
 
 // room is what nodes had to offer to workload pods over time (supply), and what the pods asked for (demand), of one
-// resource, in cores or GiB. It is not known when a node outside every group was there only in between, or, in reports of
-// before Requests and Offers were told, any node or pod.
+// resource, in cores or GiB; both follow what changed in between. It is not known when a node outside every group was there
+// only in between, or, in reports of before Requests and Offers were told, any node or pod.
 func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing string) {
 	if m.zero != "" {
 		return nil, nil, m.zero
@@ -22,25 +22,30 @@ func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing
 		return nil, nil, m.noDemand
 	}
 	offers, byGroup := offers(m.r, name)
+	changed := m.offerChanges(name)
 	var steps []step
 	for _, l := range m.lives {
 		v, ok := offers[l.name]
+		of := changed[l.name]
+		if len(of) > 0 && of[0].at == l.from { // it came on its own
+			v, ok = of[0].to, true
+		}
 		if !ok {
 			if v, ok = byGroup[l.group]; !ok || l.group == "" {
 				return nil, nil, fmt.Sprintf("node %s came and went, and the report does not say how large it was", l.name)
 			}
 		}
-		steps = append(steps, step{l.from, v}, step{l.to, -v})
+		steps = append(steps, l.follow(v, of)...)
 	}
 	supply = curveOf(steps)
-	asked := m.asked(name)
+	asked, resized := m.asked(name), m.resizes(name)
 	steps, unknown := nil, 0
 	for _, l := range m.pods {
 		v, ok := asked[podAt{l.name, l.from}]
 		if !ok && l.to > l.from {
 			unknown++
 		}
-		steps = append(steps, step{l.from, v}, step{l.to, -v})
+		steps = append(steps, l.follow(v, resized[l.name])...)
 	}
 	if unknown > 0 {
 		return nil, nil, fmt.Sprintf("%s came and went, and the report does not say for what room: it is of an older scalehist; replay again", pods(unknown))
@@ -55,11 +60,12 @@ type podAt struct {
 }
 
 // asked is what the lives of pods ask for: as they were fed in, else, for those that stood at the start and in reports of
-// before that was told, as the start or the end shows them. A pod that comes back asks for what it did.
+// before that was told, as the start or the end shows them. A pod that comes back asks for what it did, as it was resized.
 func (m *measured) asked(name corev1.ResourceName) map[podAt]float64 {
 	told := false
 	fed, stood := map[podAt]float64{}, map[string]float64{}
 	for _, b := range m.r.Batches {
+		told = told || len(b.Resized) > 0
 		for _, p := range b.DeployedPods {
 			told = told || p.Requests != nil
 		}
@@ -80,6 +86,7 @@ func (m *measured) asked(name corev1.ResourceName) map[podAt]float64 {
 	}
 	out := map[podAt]float64{}
 	last := map[string]float64{}
+	resized := m.resizes(name)
 	for _, l := range m.pods {
 		v, ok := fed[podAt{l.name, l.from}]
 		if !ok {
@@ -89,7 +96,7 @@ func (m *measured) asked(name corev1.ResourceName) map[podAt]float64 {
 			v, ok = stood[l.name]
 		}
 		if ok {
-			out[podAt{l.name, l.from}], last[l.name] = v, v
+			out[podAt{l.name, l.from}], last[l.name] = v, l.last(v, resized[l.name])
 		}
 	}
 	return out
@@ -108,7 +115,9 @@ func offers(r *scalehist.ReplayReport, name corev1.ResourceName) (byNode, byGrou
 		}
 		for _, n := range s.Nodes {
 			v := max(0, amount(n.Allocatable, name)-taken[n.Name])
-			byNode[n.Name] = v
+			if _, known := byNode[n.Name]; !known { // what changed after the start, the steps tell
+				byNode[n.Name] = v
+			}
 			byGroup[n.NodeGroup] = v
 		}
 	}
