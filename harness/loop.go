@@ -86,6 +86,7 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 		return nil, err
 	}
 	r.ledger = newLedger(in, r.provider, r.plane.Cluster())
+	r.ledger.until = func() time.Time { return r.boundary(r.in.End) }
 	r.faults = newNodeFaults(r)
 	if r.opts.signs {
 		r.signs = newSigns(r)
