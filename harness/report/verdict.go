@@ -65,7 +65,7 @@ func VerdictText(r *scalehist.ReplayReport, asked ...scalehist.Question) string 
 		if a.Until != nil {
 			until = "; compared up to " + offset(r, *a.Until) + ", where the recording ends"
 		}
-		fmt.Fprintf(&b, "  recorded sizes are from %s%s\n", r.Recorded.Source, until)
+		fmt.Fprintf(&b, "  source of the recorded sizes: %s%s\n", r.Recorded.Source, until)
 	}
 	return b.String()
 }

@@ -19,7 +19,8 @@ type Recording struct {
 func (r *Recording) read(d *decoder, n *yaml.Node, path string) {
 	if n.Kind != yaml.MappingNode {
 		if text, ok := d.scalar(n, path, "agrees, differs, or {agrees: [steps, waits]}"); ok {
-			r.Word = oneOfWords(d, n, path, text, []string{agrees, differs})
+			r.Word = text
+			oneOfWords(d, n, path, text, []string{agrees, differs})
 		}
 		return
 	}
@@ -28,7 +29,8 @@ func (r *Recording) read(d *decoder, n *yaml.Node, path string) {
 			d.addf(key, "%s: a replay cannot both agree and differ: give one of them", path)
 			return
 		}
-		if r.Word = oneOfWords(d, key, path, key.Value, []string{agrees, differs}); r.Word == "" {
+		r.Word = key.Value
+		if oneOfWords(d, key, path, key.Value, []string{agrees, differs}) == "" {
 			return
 		}
 		d.list(value, path, func(item *yaml.Node, path string) {
