@@ -34,7 +34,9 @@ func Text(r *scalehist.ReplayReport) string {
 		writePods(&b, r)
 	}
 	writeCost(&b, r.Cost)
-	writeAgreement(&b, r)
+	if v := VerdictPage(r); v != "" {
+		b.WriteString("\n" + v)
+	}
 	if v := TruthText(r); v != "" {
 		b.WriteString("\n" + v)
 	}

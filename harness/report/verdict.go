@@ -86,13 +86,14 @@ func orDash(s string) string {
 	return s
 }
 
-// writeAgreement writes the verdict, and below it the steps that are not as recorded.
-func writeAgreement(b *strings.Builder, r *scalehist.ReplayReport) {
+// VerdictPage is the verdict, and below it the steps that are not as recorded; empty where there is none.
+func VerdictPage(r *scalehist.ReplayReport) string {
 	a := r.Agreement
 	if a == nil {
-		return
+		return ""
 	}
-	b.WriteString("\n" + VerdictText(r))
+	var b strings.Builder
+	b.WriteString(VerdictText(r))
 	within := 0
 	if len(a.Differences) > 0 {
 		b.WriteString("differences from the recording:\n")
@@ -102,11 +103,12 @@ func writeAgreement(b *strings.Builder, r *scalehist.ReplayReport) {
 			within++
 			continue
 		}
-		fmt.Fprintf(b, "  %-7s %s\n          %s\n", d.Kind, StepPair(r, d), d.Reason)
+		fmt.Fprintf(&b, "  %-7s %s\n          %s\n", d.Kind, StepPair(r, d), d.Reason)
 	}
 	if within > 0 {
-		fmt.Fprintf(b, "  %s within one scan interval of the recording\n", count(within, "step"))
+		fmt.Fprintf(&b, "  %s within one scan interval\n", count(within, "step"))
 	}
+	return b.String()
 }
 
 // StepPair is what was recorded and what was replayed of a difference: "recorded std 1->2 at +10s, replayed std 1->2 at +12s".
