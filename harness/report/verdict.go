@@ -93,11 +93,7 @@ func VerdictPage(r *scalehist.ReplayReport) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(VerdictText(r))
 	within := 0
-	if len(a.Differences) > 0 {
-		b.WriteString("differences from the recording:\n")
-	}
 	for _, d := range a.Differences {
 		if d.Within {
 			within++
@@ -105,10 +101,13 @@ func VerdictPage(r *scalehist.ReplayReport) string {
 		}
 		fmt.Fprintf(&b, "  %-7s %s\n          %s\n", d.Kind, StepPair(r, d), d.Reason)
 	}
-	if within > 0 {
-		fmt.Fprintf(&b, "  %s within one scan interval\n", count(within, "step"))
+	if b.Len() == 0 {
+		return VerdictText(r)
 	}
-	return b.String()
+	if within > 0 {
+		fmt.Fprintf(&b, "  and %s within one scan interval\n", count(within, "step"))
+	}
+	return VerdictText(r) + "differences from the recording:\n" + b.String()
 }
 
 // StepPair is what was recorded and what was replayed of a difference: "recorded std 1->2 at +10s, replayed std 1->2 at +12s".
