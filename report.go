@@ -230,8 +230,11 @@ type RecordedTruth struct {
 	FinalSizes           map[string]int `json:"finalSizes"`
 	// Steps are the recorded size changes in time order.
 	Steps []RecordedStep `json:"steps"`
-	// UnschedulableAtEnd counts the pods that were pending at the end of the window; 0 when the replay ended before it.
+	// UnschedulableAtEnd counts the pods that had no node at the end of the window, or of the replay where that ended first.
 	UnschedulableAtEnd int `json:"unschedulableAtEnd"`
+	// Pending sums up how long the recorded pods waited for a node until then, as ReplayReport.Pending does for the replay.
+	// Absent where the recording does not show it, and in reports written before this field existed.
+	Pending *PendingStats `json:"pending,omitempty"`
 }
 
 // RecordedStep is one recorded change of a target size.
@@ -264,34 +267,6 @@ type EventReplay struct {
 	// Placed are the pods on the nodes that joined, in the order of the nodes; NotJoined the nodes that were asked for and have not.
 	Placed    []Placement `json:"placed,omitempty"`
 	NotJoined []string    `json:"notJoined,omitempty"`
-}
-
-// Agreement compares a replay with what was recorded.
-type Agreement struct {
-	// Agreed: every group's net change is the recorded one.
-	Agreed bool `json:"agreed"`
-	// Until is where the comparison ends when the replay went on after the recording: steps after it are not compared.
-	Until *time.Time `json:"until,omitempty"`
-	// Groups are the node groups whose net change differs.
-	Groups []GroupDifference `json:"groups,omitempty"`
-	// Differences list where order or time of the steps part, with the reason as far as it is known.
-	Differences []Difference `json:"differences,omitempty"`
-}
-
-// GroupDifference is a node group whose net change is not the recorded one.
-type GroupDifference struct {
-	NodeGroup string `json:"nodeGroup"`
-	Recorded  int    `json:"recorded"`
-	Replayed  int    `json:"replayed"`
-}
-
-// Difference is one step where replay and recording part.
-type Difference struct {
-	// Kind is "time", "order", "size", "missing" (recorded only) or "extra" (replayed only).
-	Kind     string        `json:"kind"`
-	Recorded *RecordedStep `json:"recorded,omitempty"`
-	Replayed *RecordedStep `json:"replayed,omitempty"`
-	Reason   string        `json:"reason"`
 }
 
 // SettingsChange is a recorded change of the autoscaler's settings; the autoscaler starts anew with them.

@@ -27,7 +27,14 @@ func steps(lines ...string) []scalehist.RecordedStep {
 	return out
 }
 
-func TestAgreement(t *testing.T) {
+// compared is a comparison of steps alone: no pod waited, none is left.
+func compared(recorded, replayed []scalehist.RecordedStep, decisions []scalehist.Decision) comparison {
+	truth := &scalehist.RecordedTruth{Steps: recorded, Pending: &scalehist.PendingStats{}}
+	truth.ScaledUpNodeGroups, truth.ScaledDownNodeGroups = moved(recorded)
+	return comparison{truth: truth, replayed: replayed, decisions: decisions, start: epoch, until: epoch.Add(10 * minute), scan: 10 * sec}
+}
+
+func TestDifferences(t *testing.T) {
 	chosen := func(at int, group string, from, to int) scalehist.Decision {
 		return scalehist.Decision{
 			At: epoch.Add(time.Duration(at) * sec), Outcome: scalehist.ScaleUpSuccessful,
@@ -47,8 +54,8 @@ func TestAgreement(t *testing.T) {
 		{name: "the same", recorded: steps("10 a 1 3", "20 b 0 1"), replayed: steps("10 a 1 3", "20 b 0 1")},
 		{name: "nothing on either side"},
 		{
-			name: "at the next batch boundary", recorded: steps("13 a 1 3"), replayed: steps("20 a 1 3"),
-			want: []string{"time: 7s later than recorded, within the batch interval 10s"},
+			name: "at the next loop", recorded: steps("13 a 1 3"), replayed: steps("20 a 1 3"),
+			want: []string{"time within: 7s later than recorded, within the scan interval 10s"},
 		},
 		{
 			name: "much earlier", recorded: steps("50 a 1 3"), replayed: steps("20 a 1 3"), decisions: []scalehist.Decision{chosen(20, "a", 1, 3)},
@@ -56,11 +63,11 @@ func TestAgreement(t *testing.T) {
 		},
 		{
 			name: "in one step instead of two", recorded: steps("20 a 1 3", "30 a 3 4"), replayed: steps("20 a 1 4"), decisions: []scalehist.Decision{chosen(20, "a", 1, 4)},
-			want: []string{"size: the replay went 1->4 in one step at +20s: option a (nodes 3, pods 7)", "size: the replay went 1->4 in one step"},
+			want: []string{"size within: the replay went 1->4 in one step at +20s: option a (nodes 3, pods 7)", "size within: the replay went 1->4 in one step"},
 		},
 		{
 			name: "in the other order", recorded: steps("20 a 1 3", "30 b 0 1"), replayed: steps("20 b 0 1", "30 a 1 3"),
-			want: []string{"time: 10s later than recorded, within", "time: 10s earlier than recorded, within", "order: recorded after a 1->3, replayed before it"},
+			want: []string{"time within: 10s later than recorded, within", "time within: 10s earlier than recorded, within", "order within: recorded after a 1->3, replayed before it"},
 		},
 		{
 			name: "another group", recorded: steps("20 full 1 3"), replayed: steps("20 a 1 3"), decisions: []scalehist.Decision{chosen(20, "a", 1, 3)},
@@ -87,16 +94,17 @@ func TestAgreement(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := agree(&scalehist.RecordedTruth{Steps: tt.recorded}, tt.replayed, tt.decisions, epoch, 10*sec)
-			if got.Agreed != (len(tt.wantGroups) == 0) {
-				t.Errorf("agreed %t with groups %v", got.Agreed, got.Groups)
-			}
+			got := compared(tt.recorded, tt.replayed, tt.decisions).agreement()
 			if diff := cmp.Diff(tt.wantGroups, got.Groups, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("groups (-want +got):\n%s", diff)
 			}
 			var lines []string
 			for _, d := range got.Differences {
-				lines = append(lines, d.Kind+": "+d.Reason)
+				within := ""
+				if d.Within {
+					within = " within"
+				}
+				lines = append(lines, d.Kind+within+": "+d.Reason)
 			}
 			if len(lines) != len(tt.want) {
 				t.Fatalf("differences %q, want %q", lines, tt.want)
@@ -135,13 +143,27 @@ func TestEventAgreement(t *testing.T) {
 
 // TestTruthUntil: a replay that ends before the recording is held against what had happened by then.
 func TestTruthUntil(t *testing.T) {
-	whole := &scalehist.RecordedTruth{Source: "target sizes", Steps: steps("10 a 1 3", "20 b 0 1", "30 a 3 2"), UnschedulableAtEnd: 4}
-	got := truthUntil(whole, epoch.Add(20*sec), []scalehist.NodeGroup{{Name: "a", TargetSize: 1}, {Name: "b"}})
+	in := &Input{
+		NodeGroups: []scalehist.NodeGroup{{Name: "a", TargetSize: 1}, {Name: "b"}},
+		Truth:      &scalehist.RecordedTruth{Source: "target sizes", Steps: steps("10 a 1 3", "20 b 0 1", "30 a 3 2"), UnschedulableAtEnd: 4},
+	}
 	want := &scalehist.RecordedTruth{
 		Source: "target sizes", Steps: steps("10 a 1 3", "20 b 0 1"),
 		ScaledUpNodeGroups: map[string]int{"a": 2, "b": 1}, ScaledDownNodeGroups: map[string]int{}, FinalSizes: map[string]int{"a": 3, "b": 1},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("truth (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, in.truthUntil(epoch.Add(20*sec))); diff != "" {
+		t.Errorf("truth without waits (-want +got):\n%s", diff)
+	}
+	at := func(s int) time.Time { return epoch.Add(time.Duration(s) * sec) }
+	in.waits = []recordedDemand{
+		{{from: at(2), to: at(12)}}, // waited 10 s
+		{{from: at(5)}},             // still waits
+		{{from: at(5), to: at(6)}, {from: at(18), to: at(25)}}, // waited, was evicted and waits again
+		{{from: at(21), to: at(22)}},                           // came later
+		{{from: at(7), to: at(7)}},                             // had a node at once
+	}
+	got, p99 := in.truthUntil(at(20)), 15.
+	if diff := cmp.Diff(&scalehist.PendingStats{Pods: 3, Of: 4, StillWaiting: 2, PodSeconds: 28, P50: 3, P95: 15, P99: &p99, Max: 15}, got.Pending); diff != "" || got.UnschedulableAtEnd != 2 {
+		t.Errorf("%d left; waits (-want +got):\n%s", got.UnschedulableAtEnd, diff)
 	}
 }

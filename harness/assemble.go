@@ -3,7 +3,6 @@ package harness
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +44,7 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 	}
 	out.NodeGroups = r.groupResults(steps, r.truth(end))
 	out.ScaledUpNodes = l.scaledNodes()
-	out.Pending = l.pending()
+	out.Pending = l.pending(end)
 	out.UnschedulableAtEnd = unschedulable(l.end)
 	cost, warnings := r.cost(end)
 	out.Cost = cost
@@ -64,6 +63,9 @@ func (r *run) compare(out *scalehist.ReplayReport, steps []scalehist.RecordedSte
 		return
 	}
 	until := r.boundary(r.in.End)
+	if end.Before(until) {
+		until = end
+	}
 	var upTo []scalehist.RecordedStep
 	for _, s := range steps {
 		if !s.At.After(until) {
@@ -71,7 +73,16 @@ func (r *run) compare(out *scalehist.ReplayReport, steps []scalehist.RecordedSte
 		}
 	}
 	out.Recorded = truth
-	out.Agreement = agree(truth, upTo, r.ledger.decisions, r.in.Start, r.batch)
+	c := comparison{
+		truth: truth, replayed: upTo, decisions: r.ledger.decisions, groups: r.in.NodeGroups, start: r.in.Start, until: until, scan: r.scan,
+		reached: r.ledger.reachedBy(end), cut: end.Before(r.in.End),
+	}
+	for _, name := range sortedKeys(truth.ScaledUpNodeGroups) {
+		if _, from := r.provisionDelay(name); from == "default" {
+			c.assumed = append(c.assumed, name)
+		}
+	}
+	out.Agreement = c.agreement()
 	if end.After(until) {
 		until = until.UTC()
 		out.Agreement.Until = &until
@@ -90,7 +101,7 @@ func (r *run) truth(end time.Time) *scalehist.RecordedTruth {
 	if r.in.Truth == nil || !end.Before(r.in.End) {
 		return r.in.Truth
 	}
-	return truthUntil(r.in.Truth, end, r.in.allGroups())
+	return r.in.truthUntil(end)
 }
 
 // closer says whether two steps of different instants fall into one batch.
@@ -218,31 +229,13 @@ func (l *ledger) scaledNodes() []scalehist.ScaledNode {
 	return out
 }
 
-// pending sums up the waits of all demands, nearest-rank percentiles over them.
-func (l *ledger) pending() scalehist.PendingStats {
-	p99 := 0.0
-	s := scalehist.PendingStats{Of: len(l.demands), P99: &p99}
-	var sum time.Duration
-	var waits []float64
+// pending sums up the waits of all demands as of an instant that is not before the last step.
+func (l *ledger) pending(at time.Time) scalehist.PendingStats {
+	waits := make([]wait, 0, len(l.demands))
 	for _, p := range l.demands {
-		waited := p.waitedBy(l.end.At)
-		sum += waited
-		waits = append(waits, waited.Seconds())
-		if waited > 0 || p.waits {
-			s.Pods++
-		}
-		if p.waits {
-			s.StillWaiting++
-		}
+		waits = append(waits, wait{p.waitedBy(at), p.waits})
 	}
-	if len(waits) == 0 {
-		return s
-	}
-	s.PodSeconds = sum.Seconds()
-	slices.Sort(waits)
-	rank := func(q float64) float64 { return waits[max(0, int(math.Ceil(q*float64(len(waits))))-1)] }
-	s.P50, s.P95, p99, s.Max = rank(0.50), rank(0.95), rank(0.99), waits[len(waits)-1]
-	return s
+	return pendingStats(waits)
 }
 
 func unschedulable(s scalehist.ClusterSnapshot) []scalehist.UnschedulablePod {

@@ -37,7 +37,9 @@ type life struct {
 	initial   bool
 	createdAt time.Time
 	running   time.Time
-	finished  time.Time
+	// bound is when it was first seen on a node.
+	bound    time.Time
+	finished time.Time
 	// leaving is when it was first seen to be going: its deletion was asked for, or an event told.
 	leaving time.Time
 	// asked is when its deletion was asked for within the window, as its deletionTimestamp shows.
@@ -59,8 +61,15 @@ func (l *life) ended() time.Time {
 	return l.deleted
 }
 
-// demands reads the lives of all pods and pairs evictions with replacements.
+// demands reads the lives of all pods and pairs evictions with replacements, once.
 func (r *recorded) demands() *demands {
+	if r.told == nil {
+		r.told = r.readDemands()
+	}
+	return r.told
+}
+
+func (r *recorded) readDemands() *demands {
 	lives, order := r.lives()
 	d := &demands{
 		effect: map[types.UID]bool{}, replacement: map[types.UID]bool{},
@@ -171,6 +180,9 @@ func (r *recorded) lives() (map[types.UID]*life, []types.UID) {
 			if s := p.Status.StartTime; s != nil && s.Time.Before(at) {
 				l.running = s.Time
 			}
+		}
+		if p.Spec.NodeName != "" && l.bound.IsZero() {
+			l.bound = at
 		}
 		if (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed) && l.finished.IsZero() {
 			l.finished = at

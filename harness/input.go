@@ -68,6 +68,9 @@ type Input struct {
 	// Truth is what really happened; nil when nobody recorded it.
 	Truth *scalehist.RecordedTruth
 
+	// waits are the recorded waits of pods for a node; nil when nobody recorded them.
+	waits []recordedDemand
+
 	// Warnings say what the recording could not tell apart.
 	Warnings []string
 	// givenDelays names the groups whose delay was overridden.

@@ -54,8 +54,20 @@ type ledger struct {
 	gated    map[types.NamespacedName]bool // had scheduling gates when they came, and no node yet
 	live     int                           // nodes that are there
 
+	// until is where the comparison with the recording ends; reached is how things stood then, nil before.
+	until   func() time.Time
+	reached *reached
+	waiting int // pods without a node after the last step
+
 	// lastAction is the last of decisions that asked anything of the cloud provider or began to remove a node.
 	lastAction *scalehist.Decision
+}
+
+// reached is what a replay shows at the instant where the comparison with the recording ends.
+type reached struct {
+	pending scalehist.PendingStats
+	// left counts the pods without a node.
+	left int
 }
 
 // texts holds one copy of each text of a report.
@@ -164,6 +176,11 @@ func (l *ledger) settings(at time.Time, s scalehist.CASettings) {
 }
 
 func (l *ledger) begin(t time.Time) {
+	if l.reached == nil && l.until != nil {
+		if until := l.until(); t.After(until) {
+			l.reached = &reached{l.pending(until), l.waiting}
+		}
+	}
 	l.batch = scalehist.Batch{At: t, DeployedPods: []scalehist.DeployedPod{}}
 	l.feeding, l.placing = nil, nil
 }
@@ -209,6 +226,7 @@ func (l *ledger) commit(pending map[types.NamespacedName]bool) {
 		}
 	}
 	b.HeldBack = len(l.gated)
+	l.waiting = b.Unschedulable + b.HeldBack
 	slices.Sort(b.DeletedPods)
 	if len(l.feeding)+len(b.Resized)+len(b.Offers)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
@@ -479,4 +497,12 @@ func (l *ledger) lastSummary() string {
 func (l *ledger) finish(end time.Time, o *scalehist.Objects) {
 	l.stepped(0)
 	l.end = l.snapshot(end, o, l.inForce())
+}
+
+// reachedBy is what the replay shows where the comparison with the recording ends, or at its end if it has not come that far.
+func (l *ledger) reachedBy(end time.Time) reached {
+	if l.reached != nil {
+		return *l.reached
+	}
+	return reached{l.pending(end), len(l.end.UnscheduledPods)}
 }

@@ -89,6 +89,7 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 	}
 	r.ledger = newLedger(in, r.provider, r.plane.Cluster())
 	r.warnOfGPUs()
+	r.ledger.until = func() time.Time { return r.boundary(r.in.End) }
 	r.faults = newNodeFaults(r)
 	if r.opts.signs {
 		r.signs = newSigns(r)

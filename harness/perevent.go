@@ -190,16 +190,23 @@ func addEvent(total, one *scalehist.ReplayReport) {
 	}
 }
 
-// eventAgreement: every event agreed; the differences name those that did not, the groups add them up.
+// eventAgreement: every event agreed; the differences name those that did not, the groups add them up. No time passes within an
+// event, and nothing but growth is decided, so the only question with an answer is how groups grew.
 func eventAgreement(events []scalehist.EventReplay) *scalehist.Agreement {
-	a := &scalehist.Agreement{Agreed: true}
+	a := &scalehist.Agreement{}
 	sums := map[string]*scalehist.GroupDifference{}
+	differ := 0
+	allRecorded, allReplayed := map[string]int{}, map[string]int{}
 	for _, e := range events {
+		recorded, replayed := net(e.Recorded), net(increases(e.Replayed))
+		for _, name := range unionKeys(recorded, replayed) {
+			allRecorded[name] += recorded[name]
+			allReplayed[name] += replayed[name]
+		}
 		if e.Agreed {
 			continue
 		}
-		a.Agreed = false
-		recorded, replayed := net(e.Recorded), net(increases(e.Replayed))
+		differ++
 		for _, name := range unionKeys(recorded, replayed) {
 			if recorded[name] == replayed[name] {
 				continue
@@ -218,6 +225,20 @@ func eventAgreement(events []scalehist.EventReplay) *scalehist.Agreement {
 	for _, name := range sortedKeys(sums) {
 		a.Groups = append(a.Groups, *sums[name])
 	}
+	grown := byGroup(scalehist.QuestionScaledUp, "+", allRecorded, allReplayed)
+	grown.Groups = a.Groups // sums over events may hide what single events differ in
+	grown.Verdict, grown.Text = scalehist.AnswerAgreed, "each event was decided alike"
+	if differ > 0 {
+		grown.Verdict, grown.Text = scalehist.AnswerDiffers, fmt.Sprintf("%d of %s decided otherwise", differ, counted(len(events), "event"))
+	}
+	for _, q := range scalehist.Questions {
+		if q == scalehist.QuestionScaledUp {
+			a.Questions = append(a.Questions, grown)
+			continue
+		}
+		a.Questions = append(a.Questions, scalehist.Answer{Question: q, Verdict: scalehist.AnswerUnknown, Text: "single moments were decided, and no time passed in them"})
+	}
+	a.Agreed = a.Agrees()
 	return a
 }
 

@@ -96,7 +96,10 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 		in.Warnings = append(in.Warnings, describeFault(f))
 	}
 	in.StaticPods = rec.staticPods()
-	in.Truth = rec.truth()
+	if in.Truth = rec.truth(); in.Truth != nil {
+		in.waits = rec.waitsOf(rec.demands())
+		in.recordWaits(in.Truth, in.End)
+	}
 	return in, in.check()
 }
 
@@ -238,6 +241,8 @@ type recorded struct {
 	along map[string]bool
 	// departed nodes stood at the start, but their removal was decided before it.
 	departed map[string]bool
+	// told are the demands, once they were asked for.
+	told *demands
 }
 
 // groupOf is the node group a recorded node belongs to, "" if none that is known.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
@@ -47,7 +46,6 @@ func (r *recorded) truth() *scalehist.RecordedTruth {
 	for name := range r.went {
 		t.FinalSizes[name] = 0
 	}
-	t.UnschedulableAtEnd = r.pendingAtEnd()
 	return t
 }
 
@@ -60,8 +58,8 @@ func (r *recorded) steps() []scalehist.RecordedStep {
 }
 
 // truthUntil is what had happened by an instant: a replay that ends before the recording is held against that part.
-// How many pods were pending then is not known.
-func truthUntil(t *scalehist.RecordedTruth, until time.Time, groups []scalehist.NodeGroup) *scalehist.RecordedTruth {
+func (in *Input) truthUntil(until time.Time) *scalehist.RecordedTruth {
+	t := in.Truth
 	out := &scalehist.RecordedTruth{
 		Source: t.Source, ScaledUpNodeGroups: map[string]int{}, ScaledDownNodeGroups: map[string]int{}, FinalSizes: map[string]int{},
 	}
@@ -70,8 +68,18 @@ func truthUntil(t *scalehist.RecordedTruth, until time.Time, groups []scalehist.
 			out.Steps = append(out.Steps, s)
 		}
 	}
-	sum(out, groups)
+	sum(out, in.allGroups())
+	in.recordWaits(out, until)
 	return out
+}
+
+// recordWaits adds to a truth how long pods had waited by an instant and how many had no node then, where that was recorded.
+func (in *Input) recordWaits(t *scalehist.RecordedTruth, until time.Time) {
+	if in.waits == nil {
+		return
+	}
+	pending, left := recordedUntil(in.waits, until)
+	t.Pending, t.UnschedulableAtEnd = &pending, left
 }
 
 // sum fills in the totals of a truth from its steps.
@@ -211,29 +219,6 @@ func (r *recorded) namePods(steps []scalehist.RecordedStep) {
 	for i := range steps {
 		slices.Sort(steps[i].Pods)
 	}
-}
-
-// pendingAtEnd counts the pods without a node at the end of the window.
-func (r *recorded) pendingAtEnd() int {
-	alive := map[types.UID]*corev1.Pod{}
-	for _, p := range r.initial.Objects.Pods {
-		alive[p.UID] = p
-	}
-	for _, ch := range r.changes {
-		if p, ok := ch.Object.(*corev1.Pod); ok {
-			alive[p.UID] = p
-			if ch.Op == scalehist.OpDelete {
-				delete(alive, p.UID)
-			}
-		}
-	}
-	n := 0
-	for _, p := range alive {
-		if p.Spec.NodeName == "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
-			n++
-		}
-	}
-	return n
 }
 
 // atoi reads digits a regular expression has matched.

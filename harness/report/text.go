@@ -34,7 +34,9 @@ func Text(r *scalehist.ReplayReport) string {
 		writePods(&b, r)
 	}
 	writeCost(&b, r.Cost)
-	writeAgreement(&b, r)
+	if v := VerdictPage(r); v != "" {
+		b.WriteString("\n" + v)
+	}
 	if v := TruthText(r); v != "" {
 		b.WriteString("\n" + v)
 	}
@@ -126,9 +128,9 @@ func writeCost(b *strings.Builder, c *scalehist.Cost) {
 	}
 }
 
-// mark says whether a group ended as recorded, or was so at the end of the recording when the replay went on after it.
+// mark says whether a group scaled and ended as recorded, or did so by the end of the recording when the replay went on after it.
 func mark(r *scalehist.ReplayReport, g scalehist.NodeGroupResult) string {
-	if g.RecordedFinal == nil {
+	if g.RecordedFinal == nil || r.Agreement != nil && scaledOtherwise(r.Agreement, g.Name) {
 		return "differs"
 	}
 	if *g.RecordedFinal == g.Final {
@@ -178,45 +180,6 @@ func writePods(b *strings.Builder, r *scalehist.ReplayReport) {
 	for _, message := range keys(names) {
 		fmt.Fprintf(b, "  %s: %s\n    %s\n", count(len(names[message]), "pod"), some(names[message], 5), message)
 	}
-}
-
-func writeAgreement(b *strings.Builder, r *scalehist.ReplayReport) {
-	a := r.Agreement
-	if a == nil {
-		return
-	}
-	verdict := "agrees with the recording"
-	if !a.Agreed {
-		verdict = "differs from the recording"
-	}
-	until := ""
-	if a.Until != nil {
-		until = " up to " + offset(r, *a.Until) + ", where the recording ends"
-	}
-	fmt.Fprintf(b, "\nverdict: %s (net change of each node group%s; recorded from %s)\n", verdict, until, r.Recorded.Source)
-	for _, g := range a.Groups {
-		fmt.Fprintf(b, "  %s: recorded %+d, replayed %+d\n", g.NodeGroup, g.Recorded, g.Replayed)
-	}
-	if len(a.Differences) > 0 {
-		b.WriteString("where the steps part:\n")
-	}
-	for _, d := range a.Differences {
-		fmt.Fprintf(b, "  %-7s %s\n          %s\n", d.Kind, StepPair(r, d), d.Reason)
-	}
-}
-
-// StepPair is what was recorded and what was replayed of a difference: "recorded std 1->2 at +10s, replayed std 1->2 at +12s".
-func StepPair(r *scalehist.ReplayReport, d scalehist.Difference) string {
-	var parts []string
-	for _, s := range []struct {
-		word string
-		step *scalehist.RecordedStep
-	}{{"recorded", d.Recorded}, {"replayed", d.Replayed}} {
-		if s.step != nil {
-			parts = append(parts, fmt.Sprintf("%s %s %d->%d at %s", s.word, s.step.NodeGroup, s.step.From, s.step.To, offset(r, s.step.At)))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 func writeRun(b *strings.Builder, run *scalehist.RunInfo) {

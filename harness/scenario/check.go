@@ -136,7 +136,6 @@ func (s *Scenario) checkExpect(d *decoder) {
 	if len(s.expectations(Judging{})) == 0 {
 		at("expect", "expect is missing or empty: it would pass whatever happens. 'scalehist new scenario' writes what happens today")
 	}
-	s.oneOf(d, "expect.recording", e.Recording, agrees, differs)
 	if e.Cost != nil && s.Prices == nil {
 		at("expect.cost", "expect.cost goes with prices: without a table there is no cost")
 	}
@@ -171,6 +170,11 @@ func (s *Scenario) checkExpect(d *decoder) {
 		for _, key := range []string{"finalSizes", "unschedulable", "keepNodes", "cost"} {
 			if _, given := s.at["expect."+key]; given {
 				at("expect."+key, "expect.%s: each event of a per-event playback has an end of its own; expect recording, scaledUp or decisions", key)
+			}
+		}
+		for _, q := range e.Recording.Questions {
+			if q != scalehist.QuestionScaledUp {
+				at("expect.recording", "expect.recording: no time passes in a per-event playback, so %s has no answer; it has one for %s", q, scalehist.QuestionScaledUp)
 			}
 		}
 	}

@@ -68,9 +68,12 @@ func (s *Scenario) expectations(j Judging) []expectation {
 			add("unschedulable", expect.LeaveUnschedulableCount(*u.Count))
 		}
 	}
-	if e.Recording != "" {
-		add("recording", expect.AgreeWithRecording())
-		out[len(out)-1].not = e.Recording == differs
+	switch {
+	case e.Recording.Word == differs && len(e.Recording.Questions) > 0:
+		add("recording", expect.DifferFromRecordingIn(e.Recording.Questions...))
+	case e.Recording.Word != "":
+		add("recording", expect.AgreeWithRecording(e.Recording.Questions...))
+		out[len(out)-1].not = e.Recording.Word == differs
 	}
 	if e.Truth != "" {
 		add("truth", expect.AgreeWithTruth(s.Path(e.Truth)))

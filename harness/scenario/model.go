@@ -69,7 +69,7 @@ type Expect struct {
 	ScaledDown    map[string]Count  `yaml:"scaledDown,omitempty" jsonschema_description:"Nodes each group lost, as scaledUp."`
 	FinalSizes    map[string]Count  `yaml:"finalSizes,omitempty" jsonschema_description:"Target sizes at the end of the groups that are named; '*' is for all others."`
 	Unschedulable *Unschedulable    `yaml:"unschedulable,omitempty" jsonschema_description:"Pods without a node at the end: none, a count, or exactly the pods of a list ('name' in namespace default, or 'namespace/name')."`
-	Recording     string            `yaml:"recording,omitempty" jsonschema:"enum=agrees,enum=differs" jsonschema_description:"Whether each node group's net change is the recorded one."`
+	Recording     Recording         `yaml:"recording,omitempty" jsonschema_description:"Whether the replay does as recorded: agrees (groups grew and shrank by as many nodes, and as many pods are left), or differs. With questions: {agrees: [steps, waits]}, {differs: [scaled-up]}."`
 	Truth         string            `yaml:"truth,omitempty" jsonschema_description:"File of what a real autoscaler was seen to do with this load (NAME.truth.json): the replay must be one of its runs."`
 	Decisions     []Decision        `yaml:"decisions,omitempty" jsonschema_description:"Single decisions of the autoscaler."`
 	KeepNodes     *KeepNodes        `yaml:"keepNodes,omitempty" jsonschema_description:"Nodes that must not be removed: a list, or each with a text of the reason."`

@@ -153,6 +153,27 @@ func TestEverything(t *testing.T) {
 	}
 }
 
+// TestRecordingQuestions: what is written below recording is what is judged.
+func TestRecordingQuestions(t *testing.T) {
+	r := &scalehist.ReplayReport{Scenario: "a", Recorded: &scalehist.RecordedTruth{}, Agreement: &scalehist.Agreement{Questions: []scalehist.Answer{
+		{Question: scalehist.QuestionScaledUp, Verdict: scalehist.AnswerAgreed}, {Question: scalehist.QuestionSteps, Verdict: scalehist.AnswerDiffers},
+		{Question: scalehist.QuestionWaits, Verdict: scalehist.AnswerAgreed},
+	}}}
+	for text, want := range map[string]bool{
+		"agrees": true, "differs": false, "{agrees: [waits]}": true, "{agrees: [waits, steps]}": false, "{differs: [steps]}": true, "{differs: [steps, waits]}": false,
+	} {
+		all, err := Load(written(t, "history: recording.db\nexpect: {recording: "+text+"}\n"), someEngines{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range all[0].Judge(r, Judging{}) {
+			if v.Broken || (v.Message == "") != want {
+				t.Errorf("recording: %s: want %t, got broken %t, %q", text, want, v.Broken, v.Message)
+			}
+		}
+	}
+}
+
 // TestProblems: what is wrong is told with its place, and what was meant.
 func TestProblems(t *testing.T) {
 	for _, tt := range []struct {
@@ -168,7 +189,17 @@ func TestProblems(t *testing.T) {
 		{"no history", "expect: {recording: agrees}\n", []string{"1:1: history is missing"}},
 		{"history not there", "history: no.db\nexpect: {recording: agrees}\n", []string{"1:1: history: stat "}},
 		{"words", "history: recording.db\nties: hsh\nplayback: x\nexpect: {recording: agree}\n", []string{
-			`2:1: ties: "hsh": want hash or creation; did you mean "hash"?`, `3:1: playback: "x"`, `4:10: expect.recording: "agree": want agrees or differs; did you mean "agrees"?`,
+			`2:1: ties: "hsh": want hash or creation; did you mean "hash"?`, `3:1: playback: "x"`, `4:21: expect.recording: "agree": want agrees or differs; did you mean "agrees"?`,
+		}},
+		{"questions", "history: recording.db\nexpect: {recording: {agrees: [step, waits]}}\n", []string{
+			`2:31: expect.recording.agrees[0]: "step": want scaled-up, scaled-down, unschedulable, peak-size, steps or waits; did you mean "steps"?`,
+		}},
+		{"verdicts", "history: recording.db\nexpect: {recording: {agree: [steps]}}\n", []string{`2:22: expect.recording.agree: "agree": want agrees or differs; did you mean "agrees"?`}},
+		{"both verdicts", "history: recording.db\nexpect: {recording: {agrees: [steps], differs: [waits]}}\n", []string{"2:39: expect.recording.differs: a replay cannot both agree and differ"}},
+		{"no question", "history: recording.db\nexpect: {recording: {differs: []}}\n", []string{"2:31: expect.recording.differs: no question is given: write 'recording: differs'"}},
+		{"no verdict", "history: recording.db\nexpect: {recording: {}}\n", []string{"expect.recording: want agrees, differs, or {agrees: [steps, waits]}"}},
+		{"questions per event", "history: recording.db\nplayback: per-event\nexpect: {recording: {agrees: [scaled-up, waits]}}\n", []string{
+			"3:10: expect.recording: no time passes in a per-event playback, so waits has no answer; it has one for scaled-up",
 		}},
 		{"types", "history: [a]\nfor: soon\nseed: many\nsigns: yes\nnodeGroups: 3\nflags: --a\nexpect: {scaledUp: 3, unschedulable: some}\n", []string{
 			"1:10: history: want a text", `2:6: for: "soon" is not a duration`, `3:7: seed: "many" is not a whole number`, `4:8: signs: "yes": want true or false`,

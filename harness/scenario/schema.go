@@ -65,6 +65,8 @@ func Schema() ([]byte, error) {
 				return text(limitPattern, "")
 			case reflect.TypeFor[map[string]Metric]():
 				return limits()
+			case reflect.TypeFor[Recording]():
+				return recordingSchema()
 			case reflect.TypeFor[Unschedulable]():
 				return anyOf(&jsonschema.Schema{Const: "none"}, count(), names())
 			case reflect.TypeFor[KeepNodes]():

@@ -230,6 +230,14 @@ func (p *Prices) read(d *decoder, n *yaml.Node, path string) {
 // oneOf refuses a word that is not among those known.
 func (s *Scenario) oneOf(d *decoder, path, word string, known ...string) {
 	if word != "" && !slices.Contains(known, word) {
-		d.atf(s.at[path], "%s: %q: want %s%s", path, word, strings.Join(known, " or "), suggest(word, known))
+		d.atf(s.at[path], "%s: %q: want %s%s", path, word, orList(known), suggest(word, known))
 	}
+}
+
+// orList is "a or b", "a, b or c".
+func orList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }

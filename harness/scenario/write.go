@@ -132,7 +132,7 @@ func (s *Scenario) YAML(r *scalehist.ReplayReport) string {
 		line("  unschedulable: %s", o.unschedulable())
 	}
 	if o.recording != "" {
-		line("  # Whether each group's net change is the recorded one: agrees, or differs.")
+		line("  # Whether groups grew and shrank as recorded and as many pods are left: agrees, or differs; {agrees: [steps, waits]} asks more.")
 		line("  recording: %s", o.recording)
 	}
 	if o.first != nil {

@@ -44,6 +44,7 @@ type replayFlags struct {
 	dir        string
 	logs       string
 	truth      string
+	agree      []string
 	fault      []string
 	faultFile  string
 	gpuLabel   string
@@ -67,7 +68,10 @@ func newReplayCommand(s IO) *cobra.Command {
 		Short: "Replay a history through an autoscaler on a virtual cluster, and say how it differs from what happened",
 		Long: `replay boots a virtual cluster (a real kube-apiserver, etcd and kube-scheduler, no kubelets; or, ten times faster and with
 the same report, the API server's registries and the scheduler in this process: --control-plane memory), puts it into the recorded state, feeds in what the workload did, in virtual time, and lets an autoscaler decide. It prints what scaled, every
-decision with its reasons, and the verdict: whether each node group's net change is the recorded one.
+decision with its reasons, and the verdict: in which of six questions the replay agrees with the recording. It agrees when every node
+group grew (scaled-up) and shrank (scaled-down) by as many nodes, and as many pods are left without a node (unschedulable). The largest
+size of each group (peak-size), order and time of the steps (steps) and how long pods waited (waits) are shown beside them; --agree
+makes the verdict depend on them too. docs/verdict.md says what each compares.
 
 Recorded autoscaler settings apply as of their time; --autoscaler-flag overrides them. The exit code is 0 when the replay agrees
 with the recording (or nothing was recorded to agree with), 1 when it differs, 2 on an error.
@@ -96,6 +100,9 @@ for and the scheduler has placed what it can, so each event says which pods the 
 
   # What if the group were out of stock for a quarter of an hour, and two spot nodes were reclaimed?
   scalehist replay prod.db --fault stock-out:workers@+5m..+20m --fault spot-reclaim:spot@+10m,count=2
+
+  # Does it also take the recorded steps in order and in time, and do pods wait about as long?
+  scalehist replay prod.db --agree steps,waits
 
   # Does it do what the real autoscaler was seen to do in several runs?
   scalehist replay ca-burst.db --truth ca-burst.truth.json
@@ -146,14 +153,17 @@ for and the scheduler has placed what it can, so each event says which pods the 
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
 	addEventReportsFlag(cmd, &f.eventDir)
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
+	flags.StringSliceVar(&f.agree, "agree", nil, "further questions in which the replay must agree with the recording: peak-size, steps, waits")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
 	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
 		if err := cmd.MarkFlagFilename(name, extensions...); err != nil {
 			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only an unknown flag fails
 		}
 	}
-	if err := cmd.RegisterFlagCompletionFunc("fault", completeFault); err != nil {
-		panic(fmt.Sprintf("completion of --fault: %v", err)) // only a second registration of the same flag fails
+	for name, complete := range map[string]cobra.CompletionFunc{"fault": completeFault, "agree": completeQuestions} {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
+		}
 	}
 	for name, values := range map[string][]string{
 		"playback":   {string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent), string(scalehist.PlaybackSnapshots)},
@@ -186,6 +196,10 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	if err != nil {
 		return err
 	}
+	asked, err := f.questions(cmd)
+	if err != nil {
+		return err
+	}
 	progress := newReplayView(s)
 	opts = append(opts, harness.WithProgress(progress.step))
 	r, err := f.play(ctx, path, seen, opts)
@@ -202,6 +216,9 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 		if r.Truth, err = seen.Compare(r); err != nil {
 			return fmt.Errorf("--truth %s: %w", f.truth, err)
 		}
+	}
+	if r.Agreement != nil {
+		r.Agreement.Ask(asked...)
 	}
 	if f.dir != "" {
 		r.Run.Artifacts = f.dir
@@ -223,6 +240,8 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 		}
 	case r.Agreement != nil && !r.Agreement.Agreed:
 		return Differed()
+	case r.Agreement == nil && len(asked) > 0:
+		return fmt.Errorf("--agree %s: %s shows no autoscaler at work, so there is nothing to agree with: leave --agree out", strings.Join(f.agree, ","), path)
 	}
 	return nil
 }

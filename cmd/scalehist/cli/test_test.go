@@ -283,7 +283,7 @@ func TestEveryReplayFlagIsAKey(t *testing.T) {
 		"playback": "playback", "scheduler": "scheduler", "prices": "prices", "region": "prices", "price-model": "prices", "price-model-of": "nodeGroups",
 		"recorded-faults": "recordedFaults", "fault": "faults", "faults": "faultFile", "provision-delay": "provisionDelay", "deletion-delay": "deletionDelay",
 		"provision-delay-of": "nodeGroups", "bounds": "nodeGroups", "seed": "seed", "ties": "ties", "signs": "signs", "skip-unsupported": "skipUnsupported",
-		"full-snapshots": "fullSnapshots", "control-plane": "controlPlane", "truth": "expect", "optimal": "optimal",
+		"full-snapshots": "fullSnapshots", "control-plane": "controlPlane", "truth": "expect", "agree": "expect", "optimal": "optimal",
 		"no-scale-down": "noScaleDown",
 	}
 	// These say where results go, which test decides for all scenarios.

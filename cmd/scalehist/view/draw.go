@@ -115,13 +115,22 @@ func (m *Model) title() string {
 		}
 		n := m.current()
 		head += fmt.Sprintf("  %d/%d %s  %s", m.cursor+1, len(m.shown), what, m.steps[n].offset)
-		for _, more := range []string{m.r.Decisions[n].At.UTC().Format("2006-01-02T15:04:05Z"), m.r.Autoscaler} {
-			if ansi.StringWidth(head)+2+ansi.StringWidth(more) <= m.width {
+		for _, more := range []string{m.r.Decisions[n].At.UTC().Format("2006-01-02T15:04:05Z"), m.r.Autoscaler, verdictLine(m.r)} {
+			if more != "" && ansi.StringWidth(head)+2+ansi.StringWidth(more) <= m.width {
 				head += "  " + more
 			}
 		}
 	}
 	return titleStyle.Render(clip(head, m.width))
+}
+
+// verdictLine is the verdict in a few words; empty where there is none.
+func verdictLine(r *scalehist.ReplayReport) string {
+	line := reports.VerdictLine(r)
+	if line == "" {
+		return ""
+	}
+	return "verdict: " + line
 }
 
 // cluster is the strip, always that many lines.
@@ -306,6 +315,9 @@ func (m *Model) pageView() []string {
 func Plain(r *scalehist.ReplayReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %d of %d loops mattered\n", clean(r.Scenario), clean(r.Autoscaler), len(r.Decisions), r.Loops)
+	if line := verdictLine(r); line != "" {
+		b.WriteString(clean(line) + "\n")
+	}
 	moments := newMoments(r)
 	for i := range r.Decisions {
 		d := &r.Decisions[i]

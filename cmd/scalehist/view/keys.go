@@ -25,6 +25,7 @@ var help = []string{
 	"  /                   search; pod:, group:, node: and reason: look among those",
 	"  n / N               the next match, the one before",
 	"  x                   explain a pod, node or node group: its whole story",
+	"  v                   the verdict: what differs from the recording",
 	"  Esc                 close this, end the search",
 	"  q, Ctrl-C           quit",
 	"",
@@ -83,6 +84,8 @@ func (m *Model) key(k string) tea.Cmd {
 		return m.ask(promptSearch, "/")
 	case "x":
 		return m.ask(promptExplain, "explain: ")
+	case "v":
+		m.verdict()
 	case "?":
 		m.page, m.pageTop = help, 0
 	}
@@ -131,6 +134,16 @@ func scroll(top *int, k string, height int) bool {
 	}
 	*top = max(0, *top)
 	return true
+}
+
+// verdict shows how the replay compares with what was recorded.
+func (m *Model) verdict() {
+	text := reports.VerdictPage(m.r)
+	if text == "" {
+		m.message = "nothing was recorded to compare with"
+		return
+	}
+	m.page, m.pageTop = strings.Split(strings.TrimSuffix(text, "\n"), "\n"), 0
 }
 
 // pageKey answers a key on a page that covers everything.

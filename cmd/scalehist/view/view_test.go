@@ -95,6 +95,7 @@ func TestScreens(t *testing.T) {
 		{"typing", "idle", 80, 24, []string{"/", "type small"}},
 		{"explain", "pending", 80, 24, []string{"x", "type web-12", "enter"}},
 		{"help", "idle", 80, 24, []string{"?"}},
+		{"verdict", "idle", 80, 24, []string{"v"}},
 		{"small", "idle", 40, 8, nil},
 		{"small-detail", "idle", 40, 8, []string{"enter"}},
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,14 +65,22 @@ func (b *builder) verdict() {
 	if a == nil {
 		return
 	}
-	v := &verdict{Agreed: a.Agreed}
+	v := &verdict{Agreed: a.Agreed, Line: report.VerdictLine(b.r), Groups: groupsDiffering(a)}
 	if b.r.Recorded != nil {
 		v.Source = b.r.Recorded.Source
 	}
-	for _, g := range a.Groups {
-		v.Groups = append(v.Groups, fmt.Sprintf("%s: recorded %+d, replayed %+d", g.NodeGroup, g.Recorded, g.Replayed))
+	if a.Until != nil {
+		until := b.at(*a.Until)
+		v.Until = &until
+	}
+	for _, x := range a.Questions {
+		v.Questions = append(v.Questions, answer{string(x.Question), string(x.Verdict), x.Recorded, x.Replayed, x.Text, x.Question.Decides() || slices.Contains(a.Asked, x.Question)})
 	}
 	for _, d := range a.Differences {
+		if d.Within {
+			v.Within++
+			continue
+		}
 		out := difference{Kind: d.Kind, What: strings.ReplaceAll(report.StepPair(b.r, d), "->", "→"), Reason: d.Reason}
 		for _, step := range []*scalehist.RecordedStep{d.Recorded, d.Replayed} {
 			if step != nil {
@@ -84,6 +93,27 @@ func (b *builder) verdict() {
 	for _, e := range b.r.Events {
 		b.run.Events = append(b.run.Events, event{At: b.at(e.At), Recorded: steps(e.Recorded), Replayed: steps(e.Replayed), Agreed: e.Agreed})
 	}
+}
+
+// groupsDiffering names the groups that scaled otherwise than recorded; of an older report, those with another net change.
+func groupsDiffering(a *scalehist.Agreement) []string {
+	var out []string
+	if len(a.Questions) == 0 {
+		for _, g := range a.Groups {
+			out = append(out, fmt.Sprintf("%s: recorded %+d, replayed %+d", g.NodeGroup, g.Recorded, g.Replayed))
+		}
+		return out
+	}
+	for _, q := range []struct {
+		question scalehist.Question
+		sign     string
+	}{{scalehist.QuestionScaledUp, "+"}, {scalehist.QuestionScaledDown, "−"}} {
+		x, _ := a.Answer(q.question)
+		for _, g := range x.Groups {
+			out = append(out, fmt.Sprintf("%s: recorded %s%d, replayed %s%d", g.NodeGroup, q.sign, g.Recorded, q.sign, g.Replayed))
+		}
+	}
+	return out
 }
 
 func steps(list []scalehist.RecordedStep) string {

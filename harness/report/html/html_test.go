@@ -127,6 +127,31 @@ func TestNothingInAReportEndsTheElementThatHoldsIt(t *testing.T) {
 	}
 }
 
+// TestVerdictHasQuestions: the page has the answers of the report, which of them count, and of the steps those beyond the tolerance.
+func TestVerdictHasQuestions(t *testing.T) {
+	r := sample()
+	until := at(60)
+	r.Recorded = &scalehist.RecordedTruth{Source: "target sizes"}
+	r.Agreement = &scalehist.Agreement{Until: &until, Asked: []scalehist.Question{scalehist.QuestionWaits}, Questions: []scalehist.Answer{
+		{Question: scalehist.QuestionScaledUp, Verdict: scalehist.AnswerDiffers, Recorded: "std +1", Replayed: "std +2", Text: "why", Groups: []scalehist.GroupDifference{{NodeGroup: "std", Recorded: 1, Replayed: 2}}},
+		{Question: scalehist.QuestionSteps, Verdict: scalehist.AnswerDiffers}, {Question: scalehist.QuestionWaits, Verdict: scalehist.AnswerUnknown},
+	}, Differences: []scalehist.Difference{
+		{Kind: "time", Within: true, Reason: "4s later"}, {Kind: "extra", Replayed: &scalehist.RecordedStep{At: at(20), NodeGroup: "std", To: 2}, Reason: "nobody asked"},
+	}}
+	want := map[string]any{
+		"agreed": false, "line": "differs in scaled-up; waits unknown", "source": "target sizes", "until": 60000., "within": 1., "groups": []any{"std: recorded +1, replayed +2"},
+		"questions": []any{
+			map[string]any{"question": "scaled-up", "verdict": "differs", "recorded": "std +1", "replayed": "std +2", "text": "why", "counts": true},
+			map[string]any{"question": "steps", "verdict": "differs", "recorded": "", "replayed": "", "text": ""},
+			map[string]any{"question": "waits", "verdict": "unknown", "recorded": "", "replayed": "", "text": "", "counts": true},
+		},
+		"differences": []any{map[string]any{"kind": "extra", "at": 20000., "what": "replayed std 0→2 at +20s", "reason": "nobody asked"}},
+	}
+	if diff := cmp.Diff(want, first(t, page(t, html.Run{Label: "a", Report: r}))["verdict"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestSameReportSameBytes(t *testing.T) {
 	other := sample()
 	other.Run = &scalehist.RunInfo{ControlPlane: "envtest", StartedAt: start.Add(time.Hour), Machine: "another", Artifacts: "elsewhere"}

@@ -54,10 +54,28 @@ type run struct {
 
 // verdict is how the replay compares with what was recorded.
 type verdict struct {
-	Agreed      bool         `json:"agreed"`
-	Source      string       `json:"source"`
+	Agreed bool `json:"agreed"`
+	// Line is the verdict in a few words: "differs in scaled-down".
+	Line   string `json:"line"`
+	Source string `json:"source"`
+	// Until is where the comparison ended, absent when that was the end of both.
+	Until       *int64       `json:"until,omitempty"`
+	Questions   []answer     `json:"questions,omitempty"`
 	Groups      []string     `json:"groups,omitempty"`
 	Differences []difference `json:"differences,omitempty"`
+	// Within counts the differences of steps that are not listed: those within one scan interval.
+	Within int `json:"within,omitempty"`
+}
+
+// answer is the answer to one question of the verdict.
+type answer struct {
+	Question string `json:"question"`
+	Verdict  string `json:"verdict"`
+	Recorded string `json:"recorded"`
+	Replayed string `json:"replayed"`
+	Text     string `json:"text"`
+	// Counts: the verdict depends on it.
+	Counts bool `json:"counts,omitempty"`
 }
 
 type difference struct {

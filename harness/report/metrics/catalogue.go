@@ -139,12 +139,23 @@ var catalogue = []Metric{
 		Definition: "What an hour of a pod with a node cost. It does not fall because pods are left out.", Formula: "cost / pod-hours", Source: practice,
 		of: timed(costPerPodHour)},
 	{Name: "recorded.groups-differing", Title: "node groups not as recorded", Unit: "groups", Whole: true, Better: Less, Total: Sum,
-		Definition: "Node groups whose net change is not the one that was recorded.", Formula: "count of groups with replayed net change != recorded net change", Source: "the report's verdict",
+		Definition: "Node groups that grew or shrank by another number of nodes than was recorded, all granted steps together.", Formula: "count of groups with (scaled up, scaled down) != recorded (scaled up, scaled down)", Source: "the report's verdict",
 		of: func(m *measured) (float64, string) {
 			if m.r.Agreement == nil {
 				return 0, "nothing was recorded to agree with"
 			}
-			return float64(len(m.r.Agreement.Groups)), ""
+			return float64(groupsDiffering(m.r.Agreement)), ""
+		}},
+	{Name: "recorded.questions-differing", Title: "questions answered otherwise", Unit: "questions", Whole: true, Better: Less, Total: Sum,
+		Definition: "Questions of the verdict in which the replay differs from the recording: scaled-up, scaled-down, unschedulable, peak-size, steps and waits.", Formula: "count of questions answered \"differs\"", Source: "the report's verdict",
+		of: func(m *measured) (float64, string) {
+			switch {
+			case m.r.Agreement == nil:
+				return 0, "nothing was recorded to agree with"
+			case len(m.r.Agreement.Questions) == 0:
+				return 0, "the report does not have them: it is of an older scalehist; replay again"
+			}
+			return float64(len(m.r.Agreement.Differing())), ""
 		}},
 	{Name: "truth.differing", Title: "not as the real autoscaler was seen", Unit: "", Whole: true, Better: Less, Total: Sum,
 		Definition: "1 when the replay is none of what a real autoscaler was seen to do with the same load, else 0.", Formula: "0 if the truth file's verdict agrees, else 1", Source: "the report's verdict against a truth file",
@@ -172,6 +183,21 @@ var catalogue = []Metric{
 			}
 			return float64(n), ""
 		}},
+}
+
+// groupsDiffering counts the groups that scaled otherwise than recorded. Older reports know their net change only.
+func groupsDiffering(a *scalehist.Agreement) int {
+	if len(a.Questions) == 0 {
+		return len(a.Groups)
+	}
+	names := map[string]bool{}
+	for _, q := range []scalehist.Question{scalehist.QuestionScaledUp, scalehist.QuestionScaledDown} {
+		x, _ := a.Answer(q)
+		for _, g := range x.Groups {
+			names[g.NodeGroup] = true
+		}
+	}
+	return len(names)
 }
 
 // timed is for metrics that mean nothing where no time passes.

@@ -101,7 +101,11 @@ export interface Run {
   loops: number;
   verdict?: {
     agreed: boolean;
+    line: string;
     source: string;
+    until?: number;
+    questions?: { question: string; verdict: "agreed" | "differs" | "unknown"; recorded: string; replayed: string; text: string; counts?: boolean }[];
+    within?: number;
     groups?: string[];
     differences?: { kind: string; at: number; what: string; reason: string }[];
   };

@@ -13,7 +13,9 @@ export function badge(r: Run): Node {
   const ok = truth ?? r.verdict?.agreed;
   if (ok === undefined) return h("span", { class: "verdict-badge plain" }, "nothing recorded to compare with");
   const what = truth === undefined ? "the recording" : "the real autoscaler's runs";
-  return h("span", { class: `verdict-badge ${ok ? "ok" : "bad"}` }, icon(ok ? "check" : "failed"), ok ? `agrees with ${what}` : `differs from ${what}`);
+  // Which questions differ is said where the recording decides: "differs from the recording in scaled-down".
+  const where = truth === undefined && !ok ? (/^differs( in .*)$/.exec(r.verdict!.line)?.[1] ?? `: ${r.verdict!.line}`) : "";
+  return h("span", { class: `verdict-badge ${ok ? "ok" : "bad"}` }, icon(ok ? "check" : "failed"), ok ? `agrees with ${what}` : `differs from ${what}${where}`);
 }
 
 export function header(view: View, models: Model[]): Node {
@@ -55,7 +57,7 @@ export function keyFigures(models: Model[]): Node {
   });
   const r = models[0]!.run;
   if (models.length === 1 && r.verdict) {
-    const off = r.verdict.groups?.length ?? 0;
+    const off = new Set((r.verdict.groups ?? []).map((g) => g.slice(0, g.lastIndexOf(": ")))).size;
     cards.push(h("div", { class: "figure" }, h("dt", null, "Groups"), h("dd", null, h("span", { class: `big ${off ? "bad" : ""}` }, `${r.groups.length - off}/${r.groups.length}`), h("span", { class: "sub" }, "as recorded"))));
   }
   return h("dl", { class: "figures" }, cards);
@@ -91,13 +93,7 @@ export function below(models: Model[], store: Store): Node[] {
         }), recorded ? h("td", { class: final !== undefined && final !== g.final ? "n bad" : "n" }, final ?? "–") : null);
     }))))));
 
-  const differences = r.verdict?.differences ?? [];
-  if (!both && (differences.length > 0 || r.verdict?.groups?.length)) {
-    out.push(fold("Against the recording", differences.length > 0 ? `${differences.length} steps part` : "", !r.verdict!.agreed, 
-      r.verdict!.groups?.length ? h("ul", { class: "plain bad-list" }, r.verdict!.groups.map((g) => h("li", null, g))) : null,
-      differences.length === 0 ? null : scroll("Where replay and recording part", h("table", null, h("thead", null, h("tr", null, ["moment", "kind", "what", "why"].map((c) => h("th", { scope: "col" }, c)))),
-        h("tbody", null, differences.slice(0, 500).map((d) => h("tr", null, h("td", null, jump(d.at)), h("td", null, d.kind), h("td", null, d.what), h("td", { class: "why" }, d.reason))))))));
-  }
+  if (!both && r.verdict) out.push(againstRecording(r.verdict, fold, jump));
   if (r.truth) out.push(fold("Against the real autoscaler's runs", r.truthOk ? "agrees" : "differs", !r.truthOk, h("pre", null, r.truth)));
   const metrics = (label: string, list: number[]) => scroll(label, h("table", null,
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "metric"), models.map((m) => h("th", { scope: "col", class: "n" }, both ? m.name : "value")), both ? h("th", { scope: "col" }, "B is") : null, h("th", { scope: "col" }, "meaning"))),
@@ -115,6 +111,26 @@ export function below(models: Model[], store: Store): Node[] {
   if (said.length > 0) out.push(fold("To know when reading this", String(said.length), true, h("ul", { class: "plain" }, [...new Set(said)].map((w) => h("li", null, w)))));
   out.push(fold("Settings and inputs", "", false, ...models.map((m) => h("div", null, both ? h("h3", null, `${m.name} · ${m.run.label} · ${m.run.autoscaler}`) : null, h("ul", { class: "plain mono" }, [...m.run.settings, ...m.run.inputs].map((s) => h("li", null, s)))))));
   return out;
+}
+
+type Fold = (title: string, count: string, open: boolean, ...body: (Node | null)[]) => HTMLElement;
+
+/** againstRecording has the answer to each question, and the steps that are not as recorded. */
+function againstRecording(v: NonNullable<Run["verdict"]>, fold: Fold, jump: (t: number) => Node): Node {
+  const questions = v.questions ?? [];
+  const differences = v.differences ?? [];
+  const off = questions.filter((q) => q.verdict === "differs").length;
+  const head = (cells: string[]) => h("thead", null, h("tr", null, cells.map((c) => h("th", { scope: "col" }, c))));
+  return fold("Against the recording", off > 0 ? `differs in ${off} of ${questions.length} questions` : "", !v.agreed,
+    questions.length === 0 ? null : scroll("Questions of the verdict", h("table", null, head(["question", "verdict", "recorded", "replayed", "meaning"]),
+      h("tbody", null, questions.map((q) => h("tr", null, h("th", { scope: "row" }, q.question),
+        h("td", null, h("span", { class: `badge ${q.verdict === "agreed" ? "chosen" : q.verdict === "differs" && q.counts ? "bad" : ""}` }, q.verdict)),
+        h("td", null, q.recorded || "–"), h("td", null, q.replayed || "–"), h("td", { class: "why" }, q.verdict === "differs" && !q.counts ? `${q.text} (shown only: the verdict does not depend on it)` : q.text)))))),
+    h("p", { class: "note" }, `Source of the recorded sizes: ${v.source}${v.until === undefined ? "" : `; compared up to ${offset(v.until)}, where the recording ends`}.`),
+    v.groups?.length ? h("ul", { class: "plain bad-list" }, v.groups.map((g) => h("li", null, g))) : null,
+    differences.length === 0 ? null : scroll("Differences from the recording", h("table", null, head(["moment", "kind", "what", "why"]),
+      h("tbody", null, differences.slice(0, 500).map((d) => h("tr", null, h("td", null, jump(d.at)), h("td", null, d.kind), h("td", null, d.what), h("td", { class: "why" }, d.reason)))))),
+    v.within ? h("p", { class: "note" }, `${v.within} more within one scan interval of the recording.`) : null);
 }
 
 const scroll = (label: string, ...children: Node[]): HTMLElement => h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, children);
