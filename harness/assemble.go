@@ -19,7 +19,7 @@ import (
 func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.ReplayReport {
 	l := r.ledger
 	out := &scalehist.ReplayReport{
-		Version: scalehist.ReportVersion, Scenario: r.in.Name, Autoscaler: r.engine.Name(), Playback: playback,
+		Version: scalehist.ReportVersion, Scenario: r.in.Name, Autoscaler: r.engine.Name(), Playback: playback, Origin: r.in.Origin,
 		StartTime: r.in.Start, EndTime: end.UTC(), BatchInterval: scalehist.Duration(r.batch),
 		Decisions: nonNil(l.decisions), Loops: l.loops, Steps: nonNil(l.steps), Batches: nonNil(l.finalBatches()),
 		Settings: l.engineStart, SettingsChanges: l.changes, Warnings: l.warnings, Inputs: r.inputs(),

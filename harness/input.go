@@ -52,6 +52,8 @@ type Input struct {
 	Requested map[string][]time.Time
 	// Truth is what really happened; nil when nobody recorded it.
 	Truth *scalehist.RecordedTruth
+	// Origin says what the recording is evidence of; empty without one.
+	Origin scalehist.Origin
 
 	// Warnings say what the recording could not tell apart.
 	Warnings []string

@@ -88,6 +88,9 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	}
 	in.StaticPods = rec.staticPods()
 	in.Truth = rec.truth()
+	if in.Origin, err = db.Origin(ctx); err != nil {
+		return nil, fmt.Errorf("read origin: %w", err)
+	}
 	return in, in.check()
 }
 

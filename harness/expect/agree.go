@@ -11,7 +11,8 @@ import (
 	"github.com/scalehist/scalehist/harness/report"
 )
 
-// AgreeWithRecording succeeds when every node group's net change is the one that was recorded.
+// AgreeWithRecording succeeds when every node group's net change is the one that was recorded. A recording of scalehist's
+// own autoscaler (scalehist.OriginScripted) is no evidence to agree with: that is an error.
 func AgreeWithRecording() types.GomegaMatcher { return &agreeMatcher{} }
 
 type agreeMatcher struct {
@@ -23,6 +24,9 @@ func (m *agreeMatcher) Match(actual any) (bool, error) {
 	r, err := asReport(actual)
 	if err != nil {
 		return false, err
+	}
+	if r.Origin == scalehist.OriginScripted {
+		return false, fmt.Errorf("%s was recorded from scalehist's own autoscaler: goldens and conformance judge it, its recording cannot; expect sizes or a golden", r.Scenario)
 	}
 	if r.Recorded == nil || r.Agreement == nil {
 		return false, errors.New("the report holds no recorded truth to agree with: it was not replayed from a history")
