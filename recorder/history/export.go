@@ -37,7 +37,7 @@ func (db *DB) Export(ctx context.Context, w io.Writer, from, to time.Time, o Exp
 	return db.read(ctx, "export", func(q queryer) error {
 		out := objectlog.NewWriter(w, o.Gzip)
 		var lines int64
-		played, err := playedByScript(ctx, q)
+		origin, err := readOrigin(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -45,8 +45,8 @@ func (db *DB) Export(ctx context.Context, w io.Writer, from, to time.Time, o Exp
 			if err != nil {
 				return err
 			}
-			if r, ok := l.Object.(*objectlog.Recording); ok && played && !o.contentOnly {
-				r.Spec.Origin = scalehist.OriginScripted
+			if r, ok := l.Object.(*objectlog.Recording); ok && origin == scalehist.OriginScripted && !o.contentOnly {
+				r.Spec.Origin = origin // who imports the log could not know
 			}
 			if err := out.Write(l); err != nil {
 				return err
@@ -67,12 +67,6 @@ func (db *DB) Hash(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("hash: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// playedByScript says whether the log must say that a script played the cluster: who imports it could not know.
-func playedByScript(ctx context.Context, q queryer) (bool, error) {
-	meta, err := readMeta(ctx, q)
-	return originOf(meta) == scalehist.OriginScripted, err
 }
 
 // source is one sorted stream of lines.

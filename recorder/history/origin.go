@@ -64,9 +64,23 @@ func originOf(meta map[string]string) scalehist.Origin {
 // Origin says what the history is evidence of. A copy, a cut and a redacted copy of what a script played are scripted too,
 // and so is what is imported of its export.
 func (db *DB) Origin(ctx context.Context) (scalehist.Origin, error) {
-	meta, err := db.Meta(ctx)
+	var out scalehist.Origin
+	err := db.read(ctx, "origin", func(q queryer) (err error) {
+		out, err = readOrigin(ctx, q)
+		return err
+	})
+	return out, err
+}
+
+func readOrigin(ctx context.Context, q queryer) (scalehist.Origin, error) {
+	meta, err := readMeta(ctx, q)
 	if err != nil {
 		return "", err
+	}
+	if meta[identityKey] == "" {
+		if meta[identityKey], err = recordedIdentity(ctx, q); err != nil {
+			return "", err
+		}
 	}
 	return originOf(meta), nil
 }
