@@ -91,7 +91,7 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
   scalehist replay prod.db --fault stock-out:workers@+5m..+20m --fault spot-reclaim:spot@+10m,count=2
 
   # Does it do what the real autoscaler was seen to do in several runs?
-  scalehist replay ca-burst.db --truth ca-burst.truth.json
+  scalehist replay fixtures/ca-pdb-blocks-drain/recording.db --truth fixtures/ca-pdb-blocks-drain/truth.json
 
   # A day in seconds: the same report from a control plane in memory
   scalehist replay prod.db --control-plane memory
@@ -135,7 +135,7 @@ cluster, and no time passes. --optimal tells of every scale-up how far it was fr
 	alsoCalled(cmd, map[string]string{"node-group": "bounds"})
 	addControlPlaneFlag(cmd, &f.plane)
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
-	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
+	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (truth.json of a fixture)")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
 	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
 		if err := cmd.MarkFlagFilename(name, extensions...); err != nil {
@@ -206,6 +206,7 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	} else if _, err := fmt.Fprint(s.Out, reports.Text(r)); err != nil {
 		return err
 	}
+	f.hintTruth(cmd, s, path)
 	switch {
 	case r.Truth != nil:
 		if !r.Truth.Agreed {
@@ -223,10 +224,8 @@ func (f *replayFlags) readTruth(cmd *cobra.Command) (*truth.File, error) {
 	if f.truth == "" {
 		return nil, nil
 	}
-	for _, name := range []string{"from", "to", "for"} {
-		if cmd.Flags().Changed(name) {
-			return nil, UsageErrorf(cmd, "--truth is of the whole recording: leave out --%s", name)
-		}
+	if name := f.partOnly(cmd); name != "" {
+		return nil, UsageErrorf(cmd, "--truth is of the whole recording: leave out --%s", name)
 	}
 	if scalehist.Playback(f.playback).SingleMoments() {
 		return nil, UsageErrorf(cmd, "--truth: a %s playback has no outcome; replay continuously", f.playback)
