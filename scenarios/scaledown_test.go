@@ -24,6 +24,15 @@ func removedAt(r *scalehist.ReplayReport, group string) []time.Duration {
 	return out
 }
 
+// left are the nodes that are there at the end.
+func left(r *scalehist.ReplayReport) []string {
+	var out []string
+	for _, n := range r.End.Nodes {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
 // stays are the reasons the autoscaler gave for keeping a node.
 func stays(r *scalehist.ReplayReport, node string) []string {
 	var out []string
@@ -78,6 +87,7 @@ var _ = Describe("Scale-down", func() {
 
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 2}))
 		Expect(stays(report, "std-0")).To(ContainElement("BlockedByPod: default/cache-1 LocalStorageRequested"))
+		Expect(left(report)).To(ConsistOf("std-0"))
 		Expect(report).To(MatchGolden(golden("local-storage-blocks-drain")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -86,6 +96,7 @@ var _ = Describe("Scale-down", func() {
 
 		Expect(stays(report, "std-0")).NotTo(ContainElement(ContainSubstring("BlockedByPod")))
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 2}))
+		Expect(left(report)).To(ConsistOf("std-2"), "as many nodes as without the flag, and not the same")
 		Expect(report).To(LeaveUnschedulable())
 	}, SpecTimeout(2*time.Minute))
 
