@@ -14,7 +14,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record golden lint bench bench-keep fuzz mutation build image release-extras release-check install gitdiff clean assets web web-test web-shots
+.PHONY: help scenarios test record record-check golden lint bench bench-keep fuzz mutation build image release-extras release-check install gitdiff clean assets web web-test web-shots
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,9 +27,12 @@ test: assets ## Run every test with the race detector, the scenarios included; J
 	@mkdir -p $(GEN)
 	$(TOOL) gotestsum --format=pkgname --format-hide-empty-pkg --junitfile=$(GEN)/test.xml -- -race -timeout=30m $(LONGEST) ./...
 
-record: gitdiff ## Record a fixture again: make record FIXTURE=name [KUBECONFIG=cluster to record instead [FOR=10m]]
+record: gitdiff ## Record a fixture again: make record FIXTURE=name, or all that are scripted: FIXTURE=all [KUBECONFIG=cluster to record instead [FOR=10m]]
 	@test -n "$(FIXTURE)" || { echo "make record: FIXTURE is not set: name a directory of fixtures/" >&2; exit 2; }
 	$(GO) run ./fixtures/workload/record -fixture $(FIXTURE) $(if $(filter command line,$(origin KUBECONFIG)),-kubeconfig $(KUBECONFIG)) $(if $(FOR),-for $(FOR))
+
+record-check: assets ## Play every script again, and fail if a recording differs from the one checked in: make record-check [SINCE=commit: only if what recordings are made by changed since]
+	$(GO) run ./fixtures/workload/record -fixture all -check $(if $(SINCE),-since $(SINCE))
 
 golden: assets ## Accept what the scenarios do now as what they should do; read the diff before you commit it
 	$(GO) test ./scenarios -count=1 -args -update

@@ -49,6 +49,9 @@ type ReplayReport struct {
 	UnschedulableAtEnd []UnschedulablePod `json:"unschedulableAtEnd"`
 	Cost               *Cost              `json:"cost,omitempty"`
 
+	// Origin says what the replayed recording is evidence of: recorded, imported or scripted; absent without a recording,
+	// and in reports written before this field existed.
+	Origin Origin `json:"origin,omitempty"`
 	// Recorded is what really happened in the window, Agreement how the replay compares with it.
 	Recorded  *RecordedTruth `json:"recorded,omitempty"`
 	Agreement *Agreement     `json:"agreement,omitempty"`

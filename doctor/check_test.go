@@ -168,35 +168,23 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// TestRecordings: what is known to be found in logs of real clusters, by code. Flags of the autoscaler are left out: what
+// TestRecordings: what is known to be found in the fixtures that others recorded, by code. Flags of the autoscaler are left out: what
 // is modelled of them changes.
 func TestRecordings(t *testing.T) {
-	const dir = "../../shared/recordings"
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the shared recordings are not here (%v)", err)
-	}
 	for name, want := range map[string][]string{
-		"aws-burst.jsonl":             {"SH207", "SH207", "SH207", "SH207", "SH505"},
-		"openb-100.jsonl.gz":          {"SH207"},
-		"ca-balance-zones.jsonl.gz":   nil,
-		"ca-burst-then-idle.jsonl.gz": nil,
-		"ca-burst-two-sizes.jsonl.gz": nil,
-		"ca-pdb-blocks-drain.jsonl":   nil,
-		"ca-scale-from-zero.jsonl":    nil,
-		"ca-staggered-burst.jsonl.gz": {"SH503"},
-		"ca-stockout-fallback.jsonl":  {"SH224"},
+		"aws-burst":            {"SH207", "SH207", "SH207", "SH207", "SH505"},
+		"openb-100":            {"SH207"},
+		"ca-balance-zones":     nil,
+		"ca-burst-then-idle":   nil,
+		"ca-burst-two-sizes":   nil,
+		"ca-pdb-blocks-drain":  nil,
+		"ca-scale-from-zero":   nil,
+		"ca-staggered-burst":   {"SH503"},
+		"ca-stockout-fallback": {"SH224"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			log, err := os.Open(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer log.Close()
-			path := filepath.Join(t.TempDir(), "h.db")
-			if _, err := history.Import(t.Context(), log, path, history.ImportOptions{Name: name}); err != nil {
-				t.Fatal(err)
-			}
+			path := filepath.Join("..", "fixtures", name, "recording.db")
 			var got []string
 			for _, f := range check(t, path, doctor.Options{Disable: []string{"SH402", "SH403", "SH404", "SH407"}}).Findings {
 				got = append(got, f.Code)

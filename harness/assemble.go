@@ -19,7 +19,7 @@ import (
 func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.ReplayReport {
 	l := r.ledger
 	out := &scalehist.ReplayReport{
-		Version: scalehist.ReportVersion, Scenario: r.in.Name, Autoscaler: r.engine.Name(), Playback: playback,
+		Version: scalehist.ReportVersion, Scenario: r.in.Name, Autoscaler: r.engine.Name(), Playback: playback, Origin: r.in.Origin,
 		StartTime: r.in.Start, EndTime: end.UTC(), BatchInterval: scalehist.Duration(r.batch),
 		Decisions: nonNil(slices.Clone(l.decisions)), Loops: l.loops, Steps: nonNil(slices.Clone(l.steps)), Batches: nonNil(l.finalBatches()),
 		Settings: l.engineStart, SettingsChanges: slices.Clone(l.changes), Warnings: slices.Clone(l.warnings), Inputs: r.inputs(),

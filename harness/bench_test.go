@@ -23,7 +23,6 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // longVariable asks for the measurements on envtest that take minutes.
@@ -113,22 +112,7 @@ func megabytes(peaks map[string]int64) float64 {
 // from zero, and two minutes more, in which the nodes join and take the pods. Its metrics split the wall time of one
 // replay, and add up the peak memory of all processes.
 func BenchmarkOpenB100(b *testing.B) {
-	log := filepath.Join("..", "..", "shared", "recordings", "openb-100.jsonl.gz")
-	f, err := os.Open(log)
-	if os.IsNotExist(err) {
-		b.Skipf("%s is not there: the recording is not part of the project", log)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	path := filepath.Join(b.TempDir(), "openb-100.db")
-	_, err = history.Import(b.Context(), f, path, history.ImportOptions{Name: "openb-100"})
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	path := filepath.Join("..", "fixtures", "openb-100", "recording.db")
 	onPlanes(b, false, func(b *testing.B, plane string) {
 		s := sums{}
 		for b.Loop() {
@@ -261,7 +245,10 @@ func BenchmarkHundredReplays(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.Contains(p, "full-day") })
+	paths = slices.DeleteFunc(paths, func(p string) bool { // what is long, and what other projects recorded
+		name := filepath.Base(filepath.Dir(p))
+		return name == "full-day" || name == "openb-100" || name == "aws-burst" || strings.HasPrefix(name, "ca-")
+	})
 	for _, procs := range slices.Compact([]int{2, runtime.NumCPU()}) {
 		b.Run(fmt.Sprintf("procs=%d", procs), func(b *testing.B) {
 			onPlanes(b, true, func(b *testing.B, plane string) {

@@ -67,6 +67,8 @@ type Input struct {
 	Requested map[string][]time.Time
 	// Truth is what really happened; nil when nobody recorded it.
 	Truth *scalehist.RecordedTruth
+	// Origin says what the recording is evidence of; empty without one.
+	Origin scalehist.Origin
 
 	// waits are the recorded waits of pods for a node; nil when nobody recorded them.
 	waits []recordedDemand

@@ -100,6 +100,9 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 		in.waits = rec.waitsOf(rec.demands())
 		in.recordWaits(in.Truth, in.End)
 	}
+	if in.Origin, err = db.Origin(ctx); err != nil {
+		return nil, fmt.Errorf("read origin: %w", err)
+	}
 	return in, in.check()
 }
 

@@ -2,12 +2,10 @@ package harness
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,19 +21,14 @@ import (
 // TestTruthOfRealRecordings: the logs of a real cluster-autoscaler give the size changes its provider was asked for,
 // which a truth file holds beside each.
 func TestTruthOfRealRecordings(t *testing.T) {
-	dir := filepath.Join("..", "..", "shared", "recordings")
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		t.Skip("../shared/recordings is absent: there are no real recordings to judge by")
+	truths, err := filepath.Glob(filepath.Join("..", "fixtures", "*", "truth.json"))
+	if err != nil || len(truths) == 0 {
+		t.Fatalf("no fixtures with a truth.json (%v)", err)
 	}
-	logs, err := filepath.Glob(filepath.Join(dir, "ca-*.jsonl*"))
-	if err != nil || len(logs) == 0 {
-		t.Fatalf("no ca-*.jsonl* in %s (%v)", dir, err)
-	}
-	for _, log := range logs {
-		name, _, _ := strings.Cut(filepath.Base(log), ".")
-		t.Run(name, func(t *testing.T) {
+	for _, path := range truths {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			t.Parallel()
-			b, err := os.ReadFile(filepath.Join(dir, name+".truth.json"))
+			b, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +45,13 @@ func TestTruthOfRealRecordings(t *testing.T) {
 			if err := json.Unmarshal(b, &truth); err != nil {
 				t.Fatal(err)
 			}
-			in := importFile(t, log)
+			in, err := FromHistory(t.Context(), openFixture(t, filepath.Join(filepath.Dir(path), "recording.db")), Window{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if in.Origin == scalehist.OriginScripted {
+				t.Error("the recording is of scalehist's own autoscaler: it has no truth")
+			}
 			run := truth.Runs[0]
 			empty := cmpopts.EquateEmpty()
 			nonZero := cmpopts.IgnoreMapEntries(func(_ string, n int) bool { return n == 0 })
@@ -87,27 +86,9 @@ func TestTruthOfRealRecordings(t *testing.T) {
 	}
 }
 
-func importFile(t *testing.T, path string) *Input {
+func openFixture(t *testing.T, path string) *history.DB {
 	t.Helper()
-	in, err := FromHistory(t.Context(), openLog(t, path), Window{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
-}
-
-func openLog(t *testing.T, path string) *history.DB {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	dst := filepath.Join(t.TempDir(), "recording.db")
-	if _, err := history.Import(t.Context(), f, dst, history.ImportOptions{Name: path}); err != nil {
-		t.Fatal(err)
-	}
-	db, err := history.Open(t.Context(), dst)
+	db, err := history.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,21 +103,21 @@ func openLog(t *testing.T, path string) *history.DB {
 // TestDemandIsConserved: in any window of any real recording, what is fed in comes to the pods that were alive at its
 // end, however often they were evicted and replaced on the way; no name comes twice, and all that is deleted was there.
 func TestDemandIsConserved(t *testing.T) {
-	dir := filepath.Join("..", "..", "shared", "recordings")
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		t.Skip("../shared/recordings is absent: there are no real recordings to judge by")
+	recordings, err := filepath.Glob(filepath.Join("..", "fixtures", "*", "recording.db"))
+	if err != nil || len(recordings) == 0 {
+		t.Fatalf("no fixtures (%v)", err)
 	}
-	logs, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, log := range logs {
-		if strings.HasPrefix(filepath.Base(log), "openb") {
-			continue // nothing is evicted there, and it is long
+	for _, path := range recordings {
+		name, db := filepath.Base(filepath.Dir(path)), openFixture(t, path)
+		origin, err := db.Origin(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-		t.Run(filepath.Base(log), func(t *testing.T) {
+		if origin == scalehist.OriginScripted || name == "openb-100" {
+			continue // jobs of scripts say themselves how long they run; in openb-100 nothing is evicted, and it is long
+		}
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := openLog(t, log)
 			start, end := db.Span()
 			const parts = 11
 			for i := range parts {

@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
 )
@@ -16,6 +17,19 @@ func Fault(text string) harness.Option {
 	f, err := harness.ParseFault(text)
 	Expect(err).NotTo(HaveOccurred())
 	return harness.WithFault(f)
+}
+
+// grownAt are the offsets at which a group's target size was raised.
+func grownAt(r *scalehist.ReplayReport, group string) []time.Duration {
+	var out []time.Duration
+	for _, s := range r.Steps {
+		for _, c := range s.Changes {
+			if c.NodeGroup == group && c.To > c.From {
+				out = append(out, s.At.Sub(r.StartTime))
+			}
+		}
+	}
+	return out
 }
 
 // quickBackoff lets a group that failed try again within a fixture's few minutes.
@@ -43,8 +57,8 @@ var _ = Describe("A fault put into a recording", func() {
 		report := ReplayFor(ctx, 4*time.Minute, Recording("max-size-reached"), ClusterAutoscaler(), quickBackoff, Fault("provider-down@..+1m"))
 
 		Expect(report).To(HaveScaledUp(ScaleUps{"std": 2}))
-		Expect(report.Steps).To(HaveLen(1))
-		Expect(report.Steps[0].At).To(BeTemporally(">=", report.StartTime.Add(time.Minute)))
+		Expect(grownAt(report, "std")).To(HaveExactElements(And(BeNumerically(">=", time.Minute), BeNumerically("<=", 70*time.Second))), "in the first loop that gets an answer")
+		Expect(report.UnschedulableAtEnd).To(HaveLen(6))
 	}, SpecTimeout(2*time.Minute))
 
 	It("slow nodes: pods wait longer, and no node too many is asked for", func(ctx SpecContext) {
@@ -77,6 +91,8 @@ var _ = Describe("A fault put into a recording", func() {
 		report := ReplayFor(ctx, 10*time.Minute, Recording("from-zero"), ClusterAutoscaler(), Fault("not-ready:batch@+90s.."))
 
 		Expect(report).To(HaveScaledUp(ScaleUps{"batch": 4}))
+		Expect(grownAt(report, "batch")).To(HaveExactElements(BeNumerically("<", 90*time.Second),
+			And(BeNumerically(">=", 390*time.Second), BeNumerically("<=", 7*time.Minute))), "for the burst, and five minutes after the node was lost")
 		Expect(report).To(LeaveUnschedulable())
 	}, SpecTimeout(2*time.Minute))
 })

@@ -104,9 +104,11 @@ var _ = Describe("The recommender and the cluster autoscaler", func() {
 
 		Expect(report).To(HaveScaledUp(ScaleUps{"zb": 1, "zc": 2}))
 		Expect(report).To(LeaveUnschedulable("db-4"))
+		zones := map[string]string{}
 		for _, p := range report.End.ScheduledPods {
-			Expect(p.NodeName).To(HavePrefix(map[string]string{"db-1": "zb-", "db-2": "zc-", "db-3": "zc-"}[p.Name]))
+			zones[p.Name], _, _ = strings.Cut(p.NodeName, "-")
 		}
+		Expect(zones).To(And(HaveKeyWithValue("db-1", "zb"), HaveKeyWithValue("db-2", "zc"), HaveKeyWithValue("db-3", "zc"), Not(HaveKey("db-4"))))
 		Expect(report).To(MatchGolden(want))
 	},
 		Entry("virtualca", "virtualca", golden("zone-bound-volumes"), SpecTimeout(2*time.Minute)),
@@ -119,7 +121,6 @@ var _ = Describe("The recommender and the cluster autoscaler", func() {
 		ca, r := Replay(ctx, Recording(name), ClusterAutoscaler()), Replay(ctx, Recording(name), Engine("recommender"))
 
 		Expect(ca).To(HaveScaledUp(ups))
-		Expect(ca).To(AgreeWithRecording())
 		Expect(ca).To(MatchGolden(golden(name)))
 		Expect(r).To(HaveScaledUp(ups))
 		Expect(r).To(MatchGolden(goldenOf(name, "recommender")))

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/report"
-	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/redact"
 )
 
@@ -74,20 +72,4 @@ var _ = Describe("A redacted history", Ordered, func() {
 			replaysAlike(ctx, recording(name))
 		}, SpecTimeout(2*time.Minute))
 	}
-	DescribeTable("of a real autoscaler replays like the original up to renaming", func(ctx SpecContext, file string) {
-		log, err := os.Open(filepath.Join(sharedRecordings, file))
-		if os.IsNotExist(err) {
-			Skip(file + " is not there: the recording is not part of the project")
-		}
-		Expect(err).NotTo(HaveOccurred())
-		defer func() { Expect(log.Close()).To(Succeed()) }()
-		db := filepath.Join(GinkgoT().TempDir(), "original.db")
-		_, err = history.Import(ctx, log, db, history.ImportOptions{Name: file})
-		Expect(err).NotTo(HaveOccurred())
-		replaysAlike(ctx, db)
-	},
-		Entry("a burst on AWS", "aws-burst.jsonl", SpecTimeout(2*time.Minute)),
-		Entry("three balanced zones", "ca-balance-zones.jsonl.gz", SpecTimeout(2*time.Minute)),
-		Entry("a stock-out", "ca-stockout-fallback.jsonl", SpecTimeout(2*time.Minute)),
-	)
 })

@@ -24,6 +24,15 @@ func removedAt(r *scalehist.ReplayReport, group string) []time.Duration {
 	return out
 }
 
+// left are the nodes that are there at the end.
+func left(r *scalehist.ReplayReport) []string {
+	var out []string
+	for _, n := range r.End.Nodes {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
 // stays are the reasons the autoscaler gave for keeping a node.
 func stays(r *scalehist.ReplayReport, node string) []string {
 	var out []string
@@ -44,7 +53,6 @@ var _ = Describe("Scale-down", func() {
 		Expect(report).To(HaveScaledUp(ScaleUps{"std": 3}))
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 3}))
 		Expect(report).To(LeaveUnschedulable())
-		Expect(report).To(AgreeWithRecording())
 		Expect(report).To(MatchGolden(golden("idle-after-burst")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -55,7 +63,6 @@ var _ = Describe("Scale-down", func() {
 		Expect(removedAt(report, "std")).To(HaveEach(BeNumerically(">", 3*time.Minute)), "the budget is relaxed at two minutes, and a node goes a minute later")
 		Expect(stays(report, "std-0")).To(ContainElement("BlockedByPod: default/guarded-1 NotEnoughPdb"))
 		Expect(report).To(LeaveUnschedulable())
-		Expect(report).To(AgreeWithRecording())
 		Expect(report).To(MatchGolden(golden("pdb-blocks-drain")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -64,7 +71,6 @@ var _ = Describe("Scale-down", func() {
 
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 1}))
 		Expect(stays(report, "std-0")).To(ContainElement("BlockedByPod: default/lonely-1 NotReplicated"))
-		Expect(report).To(AgreeWithRecording())
 		Expect(report).To(MatchGolden(golden("bare-pod-blocks-drain")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -73,7 +79,6 @@ var _ = Describe("Scale-down", func() {
 
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 2}))
 		Expect(stays(report, "std-0")).To(ContainElement("BlockedByPod: default/pinned-1 NotSafeToEvictAnnotation"))
-		Expect(report).To(AgreeWithRecording())
 		Expect(report).To(MatchGolden(golden("safe-to-evict")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -82,7 +87,7 @@ var _ = Describe("Scale-down", func() {
 
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 2}))
 		Expect(stays(report, "std-0")).To(ContainElement("BlockedByPod: default/cache-1 LocalStorageRequested"))
-		Expect(report).To(AgreeWithRecording())
+		Expect(left(report)).To(ConsistOf("std-0"))
 		Expect(report).To(MatchGolden(golden("local-storage-blocks-drain")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -91,6 +96,7 @@ var _ = Describe("Scale-down", func() {
 
 		Expect(stays(report, "std-0")).NotTo(ContainElement(ContainSubstring("BlockedByPod")))
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 2}))
+		Expect(left(report)).To(ConsistOf("std-2"), "as many nodes as without the flag, and not the same")
 		Expect(report).To(LeaveUnschedulable())
 	}, SpecTimeout(2*time.Minute))
 
@@ -99,7 +105,6 @@ var _ = Describe("Scale-down", func() {
 
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 2}))
 		Expect(stays(report, "std-3")).To(ContainElement("NodeGroupMinSizeReached"))
-		Expect(report).To(AgreeWithRecording())
 		Expect(report).To(MatchGolden(golden("min-size-reached")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -109,7 +114,6 @@ var _ = Describe("Scale-down", func() {
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 3}))
 		Expect(removedAt(report, "std")).To(HaveLen(3), "each in a step of its own")
 		Expect(report).To(LeaveUnschedulable())
-		Expect(report).To(AgreeWithRecording())
 		Expect(report).To(MatchGolden(golden("one-drain-at-a-time")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -118,7 +122,6 @@ var _ = Describe("Scale-down", func() {
 
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 8}))
 		Expect(removedAt(report, "std")).To(HaveLen(2), "five, then three")
-		Expect(report).To(AgreeWithRecording())
 		Expect(report).To(MatchGolden(golden("empty-nodes-in-bulk")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -127,7 +130,6 @@ var _ = Describe("Scale-down", func() {
 
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 1}))
 		Expect(removedAt(report, "std")).To(HaveEach(BeNumerically(">", 150*time.Second)), "a minute after the pod was gone, at a minute and a half")
-		Expect(report).To(AgreeWithRecording())
 		Expect(report).To(MatchGolden(golden("unneeded-timer-reset")))
 	}, SpecTimeout(2*time.Minute))
 
@@ -137,7 +139,6 @@ var _ = Describe("Scale-down", func() {
 		Expect(report).To(HaveScaledUp(ScaleUps{"std": 4, "batch": 3}))
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 4, "batch": 3}))
 		Expect(report).To(LeaveUnschedulable())
-		Expect(report).To(AgreeWithRecording())
 		Expect(report).To(MatchGolden(golden("full-day")))
 	}, SpecTimeout(4*time.Minute))
 })

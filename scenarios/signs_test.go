@@ -96,12 +96,20 @@ var _ = Describe("The signs of an autoscaler in the virtual cluster", func() {
 		Expect(cmp.Diff(string(a), string(b))).To(BeEmpty())
 	}, SpecTimeout(2*time.Minute))
 
-	It("none are there by default", func(ctx SpecContext) {
-		r, err := Recording("stockout-fallback").open(ctx, onPlane(), ClusterAutoscaler())
+	// The recording has the recorded autoscaler's own, which are an effect and not played.
+	DescribeTable("are there if asked for, and not by default", func(ctx SpecContext, want []string, more ...harness.Option) {
+		r, err := Recording("stockout-fallback").open(ctx, append(more, onPlane(), ClusterAutoscaler())...)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() error { return r.Close() })
 		_, err = r.Replay(ctx, r.RecordDuration())
 		Expect(err).NotTo(HaveOccurred())
-		Expect(r.Plane().Cluster().ConfigMaps).To(BeEmpty())
-	}, SpecTimeout(time.Minute))
+		var got []string
+		for _, c := range r.Plane().Cluster().ConfigMaps {
+			got = append(got, c.Name)
+		}
+		Expect(got).To(Equal(want))
+	},
+		Entry("by default", nil, SpecTimeout(time.Minute)),
+		Entry("with signs", []string{"cluster-autoscaler-status"}, harness.WithSigns(), SpecTimeout(time.Minute)),
+	)
 })

@@ -20,7 +20,8 @@ const (
 )
 
 // AgreeWithRecording succeeds when every node group grew and shrank by as many nodes as recorded and as many pods have no node at
-// the end, as far as that is known (scalehist.Agreement). Questions that are named besides must be known and agree as well:
+// the end, as far as that is known (scalehist.Agreement). A recording of scalehist's own autoscaler (scalehist.OriginScripted) is no
+// evidence to agree with: that is an error. Questions that are named besides must be known and agree as well:
 // AgreeWithRecording(Steps, Waits).
 func AgreeWithRecording(questions ...scalehist.Question) types.GomegaMatcher {
 	return &agreeMatcher{asked: questions}
@@ -41,6 +42,9 @@ func (m *agreeMatcher) Match(actual any) (bool, error) {
 	r, err := compared(actual, m.asked)
 	if err != nil {
 		return false, err
+	}
+	if r.Origin == scalehist.OriginScripted {
+		return false, fmt.Errorf("%s was recorded from scalehist's own autoscaler: goldens and conformance judge it, its recording cannot; expect sizes or a golden", r.Scenario)
 	}
 	m.report = r
 	return r.Agreement.Agrees(m.asked...), nil

@@ -97,6 +97,8 @@ func TestMatches(t *testing.T) {
 func TestWrongInputsAreErrors(t *testing.T) {
 	bare := sample()
 	bare.Recorded, bare.Agreement = nil, nil
+	scripted := sample()
+	scripted.Origin = scalehist.OriginScripted
 	for name, tc := range map[string]struct {
 		matcher types.GomegaMatcher
 		actual  any
@@ -106,6 +108,7 @@ func TestWrongInputsAreErrors(t *testing.T) {
 		"nil":           {expect.LeaveUnschedulable(), (*scalehist.ReplayReport)(nil), "the report is nil"},
 		"unknown group": {expect.HaveScaledUp(expect.ScaleUps{"typo": 1}), sample(), `unknown node group "typo"`},
 		"no truth":      {expect.AgreeWithRecording(), bare, "no recorded truth"},
+		"scripted":      {expect.AgreeWithRecording(), scripted, "was recorded from scalehist's own autoscaler"},
 		"no golden":     {expect.MatchGolden(filepath.Join(t.TempDir(), "want.txt")), sample(), "make golden"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func observe(r *scalehist.ReplayReport) observed {
 		o.pods = append(o.pods, p.Namespace+"/"+p.Name)
 	}
 	slices.Sort(o.pods)
-	if r.Agreement != nil {
+	if r.Agreement != nil && r.Origin != scalehist.OriginScripted { // that one is nothing to agree with
 		o.recording = agrees
 		if !r.Agreement.Agreed {
 			o.recording = differs

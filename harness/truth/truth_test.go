@@ -1,8 +1,6 @@
 package truth_test
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -276,15 +274,11 @@ func TestCompareErrors(t *testing.T) {
 	}
 }
 
-// TestRealFiles: every truth file that came with a recording is read to its last field.
+// TestRealFiles: every truth file of a fixture is read to its last field.
 func TestRealFiles(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "recordings")
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		t.Skip("../shared/recordings is absent: there are no truth files")
-	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*.truth.json"))
+	paths, err := filepath.Glob(filepath.Join("..", "..", "fixtures", "*", "truth.json"))
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("no truth files in %s (%v)", dir, err)
+		t.Fatalf("no fixtures with a truth.json (%v)", err)
 	}
 	for _, path := range paths {
 		f, err := truth.Read(path)
@@ -292,7 +286,7 @@ func TestRealFiles(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if want := strings.TrimSuffix(filepath.Base(path), ".truth.json"); f.Scenario != want {
+		if want := filepath.Base(filepath.Dir(path)); f.Scenario != want {
 			t.Errorf("%s is of %s", path, f.Scenario)
 		}
 	}

@@ -94,10 +94,6 @@ func play(t *testing.T, dir string, env []string, steps []*step, wheres map[int]
 // environment is what a session knows: this tree's binary first, the control plane in memory, a home of its own.
 func environment(t *testing.T, bin, home, repository string) []string {
 	t.Helper()
-	shared, err := filepath.Abs(filepath.Join(root, "..", "shared"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOROOT", "GOTOOLCHAIN", "CGO_ENABLED").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +106,7 @@ func environment(t *testing.T, bin, home, repository string) []string {
 		"PATH=" + bin + string(filepath.ListSeparator) + filepath.Join(v[4], "bin") + string(filepath.ListSeparator) + os.Getenv("PATH"),
 		"HOME=" + home, "TMPDIR=" + t.TempDir(), "TZ=UTC", "LC_ALL=C.UTF-8", "TERM=dumb", "NO_COLOR=1",
 		"GOCACHE=" + v[0], "GOMODCACHE=" + v[1], "GOPROXY=" + v[2], "GOFLAGS=" + v[3], "GOTOOLCHAIN=" + v[5], "CGO_ENABLED=" + v[6],
-		"SCALEHIST_CONTROL_PLANE=memory", "HISTORY=fixtures/full-day/recording.db", "SHARED=" + shared, // recordings that are not part of the repository, where they are
+		"SCALEHIST_CONTROL_PLANE=memory", "HISTORY=fixtures/full-day/recording.db",
 		// A clone of the project is a clone of the copy, as it stands.
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + repository + "/.insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/scalehist/",
 		sqliteShim + "=1",

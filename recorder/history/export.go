@@ -20,6 +20,8 @@ type ExportOptions struct {
 	Gzip bool
 	// Progress is called now and then with the lines written.
 	Progress func(lines int64)
+	// contentOnly leaves out what meta says.
+	contentOnly bool
 }
 
 // Export writes an object log of the window [from, to] that imports to the same content: the objects at from as adds,
@@ -35,9 +37,16 @@ func (db *DB) Export(ctx context.Context, w io.Writer, from, to time.Time, o Exp
 	return db.read(ctx, "export", func(q queryer) error {
 		out := objectlog.NewWriter(w, o.Gzip)
 		var lines int64
+		origin, err := readOrigin(ctx, q)
+		if err != nil {
+			return err
+		}
 		for l, err := range exportLines(ctx, q, from, to) {
 			if err != nil {
 				return err
+			}
+			if r, ok := l.Object.(*objectlog.Recording); ok && origin == scalehist.OriginScripted && !o.contentOnly {
+				r.Spec.Origin = origin // who imports the log could not know
 			}
 			if err := out.Write(l); err != nil {
 				return err
@@ -54,7 +63,7 @@ func (db *DB) Export(ctx context.Context, w io.Writer, from, to time.Time, o Exp
 // covers everything but meta.
 func (db *DB) Hash(ctx context.Context) (string, error) {
 	h := sha256.New()
-	if err := db.Export(ctx, h, time.Time{}, time.Time{}, ExportOptions{}); err != nil {
+	if err := db.Export(ctx, h, time.Time{}, time.Time{}, ExportOptions{contentOnly: true}); err != nil {
 		return "", fmt.Errorf("hash: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

@@ -118,6 +118,7 @@ type importer struct {
 	samples     []Sample
 	recordings  []Recording
 	gaps        []Gap
+	scripted    bool // the log says that a script played the cluster
 	first, last time.Time
 }
 
@@ -151,6 +152,11 @@ func (i *importer) run(ctx context.Context) error {
 	if len(i.recordings) == 0 { // the log does not say: it was watched from its first line to its last
 		i.recordings = []Recording{{From: i.first, To: i.last}}
 	}
+	if i.scripted {
+		if err := i.w.SetMeta(ctx, originKey, string(scalehist.OriginScripted)); err != nil {
+			return err
+		}
+	}
 	for _, r := range i.recordings {
 		if err := i.w.insertRecording(ctx, r); err != nil {
 			return fmt.Errorf("import: recording: %w", err)
@@ -182,6 +188,7 @@ func (i *importer) take(l objectlog.Line) {
 			r.To = time.Time{}
 		}
 		i.recordings = append(i.recordings, r)
+		i.scripted = i.scripted || o.Spec.Origin == scalehist.OriginScripted
 	case *objectlog.Gap:
 		i.gaps = append(i.gaps, Gap{From: l.At, To: o.Spec.To.UTC(), Kinds: o.Spec.Kinds, Why: o.Spec.Why})
 	case *objectlog.Usage:

@@ -18,6 +18,8 @@ type Options struct {
 	Identity string
 	// Source says who writes: "recorder v0.3", "import of trace.jsonl".
 	Source string
+	// Origin says what the history is evidence of; empty: a live cluster, or one in virtual time, as Identity says.
+	Origin scalehist.Origin
 	// unsynced leaves it to the caller to sync the finished file: a crash before that may damage it.
 	unsynced bool
 }

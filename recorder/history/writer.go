@@ -82,7 +82,7 @@ func (w *Writer) open(ctx context.Context, o Options) error {
 	}
 	w.identity = o.Identity
 	if fresh {
-		for k, v := range map[string]string{"cluster": o.Cluster, "source": o.Source} {
+		for k, v := range map[string]string{"cluster": o.Cluster, "source": o.Source, originKey: string(o.origin())} {
 			if v == "" {
 				continue
 			}

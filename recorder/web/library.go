@@ -58,6 +58,9 @@ type History struct {
 	Bytes int64     `json:"bytes"`
 	// Cluster is the name in the file.
 	Cluster string `json:"cluster,omitempty"`
+	// Origin says what the history is evidence of: recorded (a live cluster), imported (an object log) or scripted (a
+	// virtual cluster with scalehist's own autoscaler).
+	Origin scalehist.Origin `json:"origin,omitempty"`
 	// Gaps counts stretches in which pods or nodes were not watched, GapSeconds their time, overlaps counted once. Gaps
 	// of other kinds, such as those that may not be listed, are in Detail only.
 	Gaps       int     `json:"gaps"`
@@ -235,6 +238,9 @@ func (b *book) summarize(ctx context.Context, path string) {
 			return err
 		}
 		h.Cluster = meta["cluster"]
+		if h.Origin, err = db.Origin(ctx); err != nil {
+			return err
+		}
 		gaps, err := db.Gaps(ctx, time.Time{}, time.Time{})
 		if err != nil {
 			return err

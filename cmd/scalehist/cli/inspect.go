@@ -23,6 +23,7 @@ func init() { register(newInspectCommand) }
 type inspection struct {
 	File       string                     `json:"file"`
 	Meta       map[string]string          `json:"meta"`
+	Origin     scalehist.Origin           `json:"origin"`
 	From       time.Time                  `json:"from"`
 	To         time.Time                  `json:"to"`
 	Hash       string                     `json:"sha256"`
@@ -59,7 +60,7 @@ func newInspectCommand(s IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect FILE.db",
 		Short: "Show what a history holds",
-		Long: `Show what a history holds: its span, recordings and gaps, how much of which kind, the node groups, the autoscaler's
+		Long: `Show what a history holds: its span, its origin, recordings and gaps, how much of which kind, the node groups, the autoscaler's
 settings, the scale-ups and scale-downs that were seen, and what the recorder noted about itself: measurements, a wrong
 clock, deletions that nobody saw. Of a group it tells where its bounds and its size come from: "nodes" means counted.
 
@@ -101,6 +102,9 @@ func inspect(ctx context.Context, db *history.DB) (*inspection, error) {
 	v.From, v.To = db.Span()
 	var err error
 	if v.Meta, err = db.Meta(ctx); err != nil {
+		return nil, err
+	}
+	if v.Origin, err = db.Origin(ctx); err != nil {
 		return nil, err
 	}
 	if v.Hash, err = db.Hash(ctx); err != nil {
@@ -229,6 +233,19 @@ func (v *inspection) warn() {
 	}
 }
 
+// originText says what a history is evidence of.
+func originText(o scalehist.Origin) string {
+	switch o {
+	case scalehist.OriginScripted:
+		return string(o) + " (scalehist's own autoscaler on a virtual cluster)"
+	case scalehist.OriginImported:
+		return string(o) + " (an object log)"
+	case scalehist.OriginRecorded:
+		return string(o) + " (a live cluster)"
+	}
+	return string(o)
+}
+
 func kindsText(kinds []string) string {
 	if len(kinds) == 0 {
 		return "anything"
@@ -245,6 +262,7 @@ func (v *inspection) print(s IO, f Format) {
 	if src := v.Meta["source"]; src != "" {
 		fmt.Fprintf(s.Out, "source: %s\n", src)
 	}
+	fmt.Fprintf(s.Out, "origin: %s\n", originText(v.Origin))
 	if f == FormatWide {
 		fmt.Fprintf(s.Out, "sha256: %s\n", v.Hash)
 	}

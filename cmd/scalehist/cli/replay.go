@@ -105,7 +105,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
   scalehist replay prod.db --agree steps,waits
 
   # Does it do what the real autoscaler was seen to do in several runs?
-  scalehist replay ca-burst.db --truth ca-burst.truth.json
+  scalehist replay fixtures/ca-pdb-blocks-drain/recording.db --truth fixtures/ca-pdb-blocks-drain/truth.json
 
   # A day in seconds: the same report from a control plane in memory
   scalehist replay prod.db --control-plane memory
@@ -152,7 +152,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
 	addControlPlaneFlag(cmd, &f.plane)
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
 	addEventReportsFlag(cmd, &f.eventDir)
-	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (NAME.truth.json)")
+	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (truth.json of a fixture)")
 	flags.StringSliceVar(&f.agree, "agree", nil, "further questions in which the replay must agree with the recording: peak-size, steps, waits")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
 	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
@@ -233,6 +233,7 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	} else if _, err := fmt.Fprint(s.Out, reports.Text(r)); err != nil {
 		return err
 	}
+	f.hintTruth(cmd, s, path)
 	switch {
 	case r.Truth != nil:
 		if !r.Truth.Agreed {
@@ -252,10 +253,8 @@ func (f *replayFlags) readTruth(cmd *cobra.Command) (*truth.File, error) {
 	if f.truth == "" {
 		return nil, nil
 	}
-	for _, name := range []string{"from", "to", "for"} {
-		if cmd.Flags().Changed(name) {
-			return nil, UsageErrorf(cmd, "--truth is of the whole recording: leave out --%s", name)
-		}
+	if name := f.partOnly(cmd); name != "" {
+		return nil, UsageErrorf(cmd, "--truth is of the whole recording: leave out --%s", name)
 	}
 	if scalehist.Playback(f.playback).SingleMoments() {
 		return nil, UsageErrorf(cmd, "--truth: a %s playback has no outcome; replay continuously", f.playback)

@@ -59,7 +59,7 @@ func inDir(t *testing.T, files map[string]string) {
 // TestExampleScenarios: the examples pass, and the rest of that directory is passed over.
 func TestExampleScenarios(t *testing.T) {
 	code, stdout, stderr := run(t, t.Context(), "test", root("examples", "scenarios"), "--artifacts", t.TempDir(), "--control-plane", "memory")
-	if code != ExitOK || !strings.HasSuffix(stdout, "6 scenarios: 6 passed\n") {
+	if code != ExitOK || !strings.HasSuffix(stdout, "7 scenarios: 7 passed\n") {
 		t.Errorf("exit %d, %s\n%s", code, stderr, stdout)
 	}
 }
@@ -75,7 +75,6 @@ const wrongScenarios = `- name: as it is
     scaledDown: {batch: ">= 1"}
     finalSizes: {system: 1, "*": 0}
     unschedulable: [crunch-1]
-    recording: differs
     decisions:
     - {first: scale-up, at: +50s, nodeGroup: system}
     - {loop: 7}

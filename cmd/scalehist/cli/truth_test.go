@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,6 +73,37 @@ func TestReplayTruthErrors(t *testing.T) {
 				if !strings.Contains(stderr, want) {
 					t.Errorf("error %q lacks %q", stderr, want)
 				}
+			}
+		})
+	}
+}
+
+// TestTruthHint: a truth file beside the recording is named, and used only when it is asked for.
+func TestTruthHint(t *testing.T) {
+	history := fixture("ca-pdb-blocks-drain")
+	beside := filepath.Join(filepath.Dir(history), "truth.json")
+	hint := "hint: " + beside + " has what the autoscaler did with this load in several runs; judge the replay by it with --truth " + beside
+	tests := []struct {
+		name string
+		args []string
+		want bool
+	}{
+		{"beside", []string{history}, true},
+		{"asked for", []string{history, "--truth", beside}, false},
+		{"a part of the recording", []string{history, "--to", "+1m"}, false},
+		{"none beside", []string{fixture("max-size-reached")}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := run(t, t.Context(), append([]string{"replay"}, tt.args...)...)
+			if code > ExitDiffered {
+				t.Fatalf("exit %d: %s", code, stderr)
+			}
+			if got := strings.Contains(stderr, hint); got != tt.want {
+				t.Errorf("hint: %t, want %t; printed %q", got, tt.want, stderr)
+			}
+			if got, want := strings.Contains(stdout, "\ntruth: "), tt.name == "asked for"; got != want {
+				t.Errorf("verdict of the truth file: %t, want %t", got, want)
 			}
 		})
 	}

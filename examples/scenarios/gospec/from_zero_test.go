@@ -28,7 +28,6 @@ func TestFromZero(t *testing.T) {
 	g.Expect(report).To(HaveScaledDown(ScaleDowns{}))
 	// Pods without a node at the end.
 	g.Expect(report).To(LeaveUnschedulable())
-	g.Expect(report).To(AgreeWithRecording())
 	// What the autoscaler decided first, and when.
 	nodes := Exactly(3)
 	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: 20 * time.Second, To: 20 * time.Second, NodeGroup: "batch", Nodes: &nodes}))

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
@@ -22,6 +23,8 @@ type Recording struct {
 type RecordingSpec struct {
 	To    time.Time `json:"to,omitzero"`
 	Kinds []string  `json:"kinds,omitempty"`
+	// Origin says that a script played the recorded cluster; empty for all others.
+	Origin scalehist.Origin `json:"origin,omitempty"`
 }
 
 // Gap says that kinds (all if empty) were not watched from the line's time to Spec.To.

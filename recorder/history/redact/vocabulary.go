@@ -28,10 +28,11 @@ var openValues = words(`
 	cloud.google.com/gke-accelerator cloud.google.com/machine-family kubernetes.azure.com/scalesetpriority
 	kubernetes.azure.com/accelerator k8s.amazonaws.com/accelerator`)
 
-// bareKeys are the label keys without a domain that are used everywhere.
+// bareKeys are the label and taint keys without a domain that are used everywhere. By the autoscaler's taints a replay knows
+// which nodes it removed, and how long that took.
 var bareKeys = words(`
 	app component tier k8s-app job-name controller-uid pod-template-hash pod-template-generation
-	controller-revision-hash agentpool accelerator`)
+	controller-revision-hash agentpool accelerator ToBeDeletedByClusterAutoscaler DeletionCandidateOfClusterAutoscaler`)
 
 // openDomains are the domains whose keys stay as they are: they belong to Kubernetes and to providers, and rules read
 // their keys. Domains are compared whole: "payments.k8s.io" is none of them.
