@@ -73,11 +73,10 @@ func startProcess(path string, args []string, output string) (*process, error) {
 	}
 	p := &process{cmd: exec.Command(path, args...), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = f, f
-	// The kernel kills it with the thread that started it: that thread waits for it.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = dieWithParent()
 	started := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread()
+		runtime.LockOSThread() // the kernel kills it with the thread that started it: that thread waits for it
 		defer runtime.UnlockOSThread()
 		defer close(p.done)
 		err := p.cmd.Start()

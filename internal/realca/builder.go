@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -189,4 +191,9 @@ func (b *builder) at(after time.Duration, o owner) *corev1.Pod {
 	p := b.pod(o)
 	b.change(after, scalehist.OpAdd, p)
 	return p
+}
+
+// inOrder sorts changes by time; those of one instant keep their order.
+func (b *builder) inOrder() {
+	slices.SortStableFunc(b.s.Changes, func(x, y Change) int { return cmp.Compare(x.After, y.After) })
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -24,9 +24,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	klog.LogToStderr(false)
-	log.SetLogger(klog.Background())
-	klog.SetOutput(io.Discard) // the scheduler's; what it decided is in the log of the run
+	// What the scheduler and the control plane's launcher say is of no use here: what they did is in the log of the run.
+	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
 	if err := run(watchGoRun(ctx), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "realca:", err)
 		stop()
