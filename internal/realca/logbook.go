@@ -105,10 +105,15 @@ func (l *logbook) see(op scalehist.Op, o any) {
 	l.add(op, cleaned(obj), version)
 }
 
-// unrecorded leaves out what no recorder keeps.
+// unrecorded leaves out what no recorder keeps, and what the API server makes for itself at some time after its start.
 func unrecorded(o scalehist.Object) bool {
-	c, ok := o.(*corev1.ConfigMap)
-	return ok && c.Name != "cluster-autoscaler-status" && c.Name != priorityConfigMap
+	switch o := o.(type) {
+	case *corev1.ConfigMap:
+		return o.Name != "cluster-autoscaler-status" && o.Name != priorityConfigMap
+	case *corev1.Service:
+		return o.Namespace == metav1.NamespaceDefault && o.Name == "kubernetes"
+	}
+	return false
 }
 
 func (l *logbook) add(op scalehist.Op, obj scalehist.Object, version int64) {

@@ -14,6 +14,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -146,7 +147,7 @@ func clientOf(cfg *rest.Config) (kubernetes.Interface, error) {
 // furnish brings about what is there before the autoscaler starts, and waits until its pods run.
 func furnish(w *world, s *Scenario, o runOptions) error {
 	first := []scalehist.Object{}
-	for _, name := range []string{systemNamespace, metav1.NamespaceDefault} {
+	for _, name := range []string{systemNamespace, metav1.NamespaceDefault, metav1.NamespacePublic, corev1.NamespaceNodeLease} {
 		ns := &corev1.Namespace{}
 		ns.Name = name
 		first = append(first, ns)
@@ -173,7 +174,14 @@ func furnish(w *world, s *Scenario, o runOptions) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodPending }) {
+		classes, err := w.client.SchedulingV1().PriorityClasses().List(w.ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		// The API server makes its own priority classes a second or two after it began to serve; they are not the load's.
+		own := slices.IndexFunc(classes.Items, func(c schedulingv1.PriorityClass) bool { return c.Name == "system-node-critical" }) >= 0 &&
+			slices.IndexFunc(classes.Items, func(c schedulingv1.PriorityClass) bool { return c.Name == "system-cluster-critical" }) >= 0
+		if own && !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodPending }) {
 			return nil
 		}
 		if err := pause(w.ctx, 50*time.Millisecond); err != nil {
