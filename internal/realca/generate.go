@@ -33,7 +33,7 @@ type service struct {
 
 // generate makes the scenario of a seed: node groups, pods that arrive in waves, and what else the seed brings.
 func generate(seed int64) *Scenario {
-	g := &generator{builder: newBuilder(fmt.Sprintf("seed-%d", seed), ""), rng: rand.New(rand.NewPCG(uint64(seed), 11))} //nolint:gosec // a seed
+	g := &generator{builder: newBuilder(fmt.Sprintf("load-%d", seed), ""), rng: rand.New(rand.NewPCG(uint64(seed), 11))} //nolint:gosec // a seed
 	g.nodeGroups()
 	g.daemonSet("node-agent", "100m", "128Mi")
 	if g.chance(0.5) {
@@ -43,9 +43,10 @@ func generate(seed int64) *Scenario {
 	g.standing()
 	g.arrivals()
 	g.ending()
-	g.s.Flags = append(shortTimers(g.expander()), g.s.Flags...)
+	g.s.Flags = append(timers("40s", "20s", g.expander()), g.s.Flags...)
 	g.s.What = strings.Join(g.features, ", ")
-	g.s.Duration = 290 * time.Second
+	// Long enough for the last drain but one or two: a run that is cut within one has more outcomes than it should.
+	g.s.Duration = 310 * time.Second
 	g.inOrder()
 	return g.s
 }
@@ -166,7 +167,7 @@ func (g *generator) standing() {
 			relaxed := b.DeepCopy()
 			v := intstr.FromInt32(0)
 			relaxed.Spec.MinAvailable = &v
-			g.change(g.seconds(170, 200), scalehist.OpUpdate, relaxed)
+			g.change(g.seconds(130, 150), scalehist.OpUpdate, relaxed)
 		}
 	}
 }
@@ -229,7 +230,7 @@ func (g *generator) arrivals() {
 
 // ending: services shrink, so that nodes become empty or nearly so, and some grow again.
 func (g *generator) ending() {
-	at := g.seconds(95, 130)
+	at := g.seconds(75, 100)
 	for _, s := range g.services {
 		if g.chance(0.8) && len(s.pods) > 1 {
 			g.shrink(s, at, 0.4+0.5*g.rng.Float64())
@@ -239,7 +240,7 @@ func (g *generator) ending() {
 	if g.chance(0.3) {
 		g.has("a second burst")
 		s := g.services[g.rng.IntN(len(g.services))]
-		g.grow(s, g.seconds(190, 230), g.between(4, 10))
+		g.grow(s, g.seconds(140, 165), g.between(4, 10))
 	}
 }
 

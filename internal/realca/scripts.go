@@ -28,9 +28,12 @@ func scripted(name string) (*Scenario, error) {
 }
 
 // shortTimers keep a run to a few minutes.
-func shortTimers(more ...string) []string {
+func shortTimers(more ...string) []string { return timers("1m", "30s", more...) }
+
+// timers are the flags of a scenario whose unused nodes go after a time, and some time after the last scale-up.
+func timers(unneeded, afterAdd string, more ...string) []string {
 	return append([]string{
-		"--kube-client-qps=200", "--kube-client-burst=400", "--scan-interval=10s", "--scale-down-unneeded-time=1m", "--scale-down-delay-after-add=30s",
+		"--kube-client-qps=200", "--kube-client-burst=400", "--scan-interval=10s", "--scale-down-unneeded-time=" + unneeded, "--scale-down-delay-after-add=" + afterAdd,
 		"--scale-down-delay-after-delete=0s", "--scale-down-delay-after-failure=30s", "--node-delete-delay-after-taint=0s",
 	}, more...)
 }
