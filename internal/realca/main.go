@@ -53,10 +53,18 @@ func run(ctx context.Context, args []string) error {
 	parallel := fs.Int("parallel", 2, "how many runs at once")
 	length := fs.Duration("for", 0, "end each run this long after the workload began; 0 is as long as the scenario says")
 	out := fs.String("out", "", "directory to write")
+	describe := fs.Bool("describe", false, "say what the scenario is, and run nothing")
 	verbosity := fs.Int("v", 4, "verbosity of the autoscaler's log")
 	var flags list
 	fs.Var(&flags, "flag", "flag of the autoscaler, over those of the scenario; may come several times")
 	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if *describe {
+		s, err := scenarioOf(ctx, *recording, *seed, *script)
+		if err == nil {
+			fmt.Printf("%s: %s; %d changes in %s\n", s.Name, s.What, len(s.Changes), s.Duration)
+		}
 		return err
 	}
 	if *out == "" || *runs < 1 || *parallel < 1 || fs.NArg() > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -135,6 +136,12 @@ func serve(t *testing.T, p externalgrpc.Provider, o externalgrpc.ServerOptions) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return listen(t, s)
+}
+
+// listen serves until the test ends.
+func listen(t testing.TB, s *externalgrpc.Server) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -150,9 +157,18 @@ func serve(t *testing.T, p externalgrpc.Provider, o externalgrpc.ServerOptions) 
 	return l.Addr().String()
 }
 
+func insecureDial() grpc.DialOption {
+	return grpc.WithTransportCredentials(insecure.NewCredentials())
+}
+
+// isParseError: gRPC answers so to bytes that are no message.
+func isParseError(err error) bool {
+	return strings.Contains(err.Error(), "error unmarshalling request")
+}
+
 func dial(t *testing.T, address string, opts ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	c, err := grpc.NewClient(address, append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, opts...)...)
+	c, err := grpc.NewClient(address, append([]grpc.DialOption{insecureDial()}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
