@@ -300,7 +300,7 @@ func (w *world) createPod(p *corev1.Pod, f *podFacts) error {
 		}
 	}
 	maps.DeleteFunc(p.Annotations, func(k, _ string) bool { return strings.HasPrefix(k, v1alpha1.GroupName+"/") })
-	p.Status = corev1.PodStatus{}
+	p.Status = corev1.PodStatus{Phase: corev1.PodPending}
 	w.mu.Lock()
 	if v, ok := w.classes[p.Spec.PriorityClassName]; ok && p.Spec.Priority == nil {
 		p.Spec.Priority = &v
