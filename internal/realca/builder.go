@@ -54,7 +54,7 @@ func (b *builder) group(name, machineType, zone string, low, high, size int, del
 	}
 	t := &corev1.Node{Status: corev1.NodeStatus{Capacity: list(m.cpu, m.memory, "50Gi"), Allocatable: list(m.allocatableCPU, m.allocatableMemory, "45Gi")}}
 	t.Labels = map[string]string{
-		corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux", corev1.LabelInstanceTypeStable: machineType, "pool": name,
+		corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux", corev1.LabelInstanceTypeStable: machineType,
 		corev1.LabelTopologyRegion: "r1", corev1.LabelTopologyZone: zone,
 	}
 	g := Group{Delay: delay, NodeGroup: scalehist.NodeGroup{

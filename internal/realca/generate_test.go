@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"reflect"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ func TestGeneratedScenariosAreSoundAndRepeatable(t *testing.T) {
 			t.Fatalf("seed %d gives two scenarios", seed)
 		}
 		seen[s.What] = true
+		sameLabelsInAllZones(t, s)
 		nodes := map[string]bool{}
 		for _, o := range s.Initial {
 			switch o := o.(type) {
@@ -65,4 +67,21 @@ func fitsSomewhere(s *Scenario, cpu *resource.Quantity) bool {
 		}
 	}
 	return false
+}
+
+// sameLabelsInAllZones: groups that differ in their zone alone are similar to the autoscaler, which compares labels.
+func sameLabelsInAllZones(t *testing.T, s *Scenario) {
+	t.Helper()
+	without := func(g Group) map[string]string {
+		out := maps.Clone(g.Template.Labels)
+		delete(out, corev1.LabelTopologyZone)
+		return out
+	}
+	for _, a := range s.Groups {
+		for _, b := range s.Groups {
+			if a.MachineType == b.MachineType && !maps.Equal(without(a), without(b)) {
+				t.Errorf("%s: groups %s and %s of the machine %s have the labels %v and %v", s.Name, a.Name, b.Name, a.MachineType, a.Template.Labels, b.Template.Labels)
+			}
+		}
+	}
 }
