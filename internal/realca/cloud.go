@@ -40,6 +40,7 @@ type cloud struct {
 	looped   chan struct{}
 	calls    []truth.ProviderCall
 	sizes    map[string][][2]float64
+	used     map[string]bool // names of nodes
 	stopped  bool
 	timers   []*time.Timer
 }
@@ -59,7 +60,7 @@ type instance struct {
 }
 
 func newCloud(groups []Group, now func() time.Duration) *cloud {
-	c := &cloud{now: now, workload: -1, sizes: map[string][][2]float64{}, looped: make(chan struct{}, 1)}
+	c := &cloud{now: now, workload: -1, sizes: map[string][][2]float64{}, used: map[string]bool{}, looped: make(chan struct{}, 1)}
 	for _, g := range groups {
 		c.groups = append(c.groups, &cloudGroup{Group: g, size: g.TargetSize})
 		c.sizes[g.Name] = [][2]float64{{0, float64(g.TargetSize)}}
@@ -71,10 +72,10 @@ func newCloud(groups []Group, now func() time.Duration) *cloud {
 func (c *cloud) adopt(group, node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.used[node] = true
 	for _, g := range c.groups {
 		if g.Name == group {
 			g.instances = append(g.instances, &instance{node: node, state: externalgrpc.Running})
-			g.made++
 		}
 	}
 }
@@ -180,8 +181,7 @@ func (c *cloud) IncreaseSize(_ context.Context, id string, delta int) error {
 
 // make asks for one instance.
 func (c *cloud) make(g *cloudGroup) {
-	g.made++
-	i := &instance{node: fmt.Sprintf("%s-%d", g.Name, g.made), state: externalgrpc.Creating}
+	i := &instance{node: c.newName(g), state: externalgrpc.Creating}
 	g.instances = append(g.instances, i)
 	if c.outOfStock(g) {
 		i.timer = c.after(stockOutAfter, func() {
@@ -194,6 +194,17 @@ func (c *cloud) make(g *cloudGroup) {
 		i.state = externalgrpc.Running
 		c.join(g.Group, i.node)
 	})
+}
+
+// newName is a name that no node has or had.
+func (c *cloud) newName(g *cloudGroup) string {
+	for {
+		g.made++
+		if name := fmt.Sprintf("%s-%d", g.Name, g.made); !c.used[name] {
+			c.used[name] = true
+			return name
+		}
+	}
 }
 
 func (c *cloud) outOfStock(g *cloudGroup) bool {

@@ -105,3 +105,23 @@ func TestStockOutAnswersWithAnError(t *testing.T) {
 		t.Errorf("the target size is %d, %v; nodes: %v", n, err, seen())
 	}
 }
+
+func TestNewNodesTakeNamesThatNoneHad(t *testing.T) {
+	c, _ := testCloud(t, Group{NodeGroup: scalehist.NodeGroup{Name: "a", MaxSize: 9, TargetSize: 2}, Delay: time.Hour})
+	c.adopt("a", "a-2")
+	c.adopt("", "a-3") // of no group
+	if err := c.IncreaseSize(t.Context(), "a", 2); err != nil {
+		t.Fatal(err)
+	}
+	instances, err := c.Instances(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, i := range instances {
+		got = append(got, i.ID)
+	}
+	if d := cmp.Diff([]string{"virtual://a-2", "virtual://a-1", "virtual://a-4"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

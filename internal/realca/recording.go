@@ -11,8 +11,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -35,7 +37,7 @@ func fromRecording(ctx context.Context, path string) (_ *Scenario, err error) {
 		Name: baseName(path), What: "the causes of " + filepath.Base(path), Idle: firstLoopToWorkload,
 		Flags: withoutPlumbing(in.Settings.Flags), Priorities: in.Settings.Priorities,
 	}
-	begin := in.End
+	begin := in.Start
 	if len(in.Changes) > 0 {
 		begin = in.Changes[0].At
 	}
@@ -53,13 +55,29 @@ func fromRecording(ctx context.Context, path string) (_ *Scenario, err error) {
 	for _, g := range in.NodeGroups {
 		s.Groups = append(s.Groups, groupOf(g, in, known, begin))
 	}
+	cluster, err := db.SnapshotAt(ctx, in.Start)
+	if err != nil {
+		return nil, err
+	}
 	for _, ch := range in.Initial {
-		s.Initial = append(s.Initial, ch.Object)
+		s.Initial = append(s.Initial, marked(ch.Object, cluster))
 	}
 	for _, ch := range in.Changes {
 		s.Changes = append(s.Changes, Change{After: max(0, ch.At.Sub(begin)), Op: ch.Op, Object: ch.Object})
 	}
 	return s, nil
+}
+
+// marked says on a node which group it is of; a recording may tell it in some other way.
+func marked(obj scalehist.Object, cluster *scalehist.ClusterSnapshot) scalehist.Object {
+	n, ok := obj.(*corev1.Node)
+	i := slices.IndexFunc(cluster.Nodes, func(i scalehist.NodeInfo) bool { return ok && i.Name == n.Name })
+	if i < 0 || cluster.Nodes[i].NodeGroup == "" {
+		return obj
+	}
+	n = n.DeepCopy()
+	metav1.SetMetaDataAnnotation(&n.ObjectMeta, v1alpha1.NodeGroupAnnotation, cluster.Nodes[i].NodeGroup)
+	return n
 }
 
 func groupOf(g scalehist.NodeGroup, in *harness.Input, known *truth.File, begin time.Time) Group {
