@@ -14,7 +14,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record record-check golden lint bench bench-keep fuzz mutation build image release-extras release-check install gitdiff clean assets web web-test web-shots
+.PHONY: help scenarios test record record-check golden lint bench bench-keep fuzz mutation build image release-extras release-check install gitdiff clean assets web web-test web-shots proto
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,3 +112,6 @@ clean: ## Remove what was built or generated here (not the cached kube-apiserver
 
 assets: ## Find kube-apiserver and etcd, or build them once (minutes)
 	@$(GO) run ./internal/assetsbuild
+
+proto: ## Write the Go code of .proto files again after a change of them
+	$(GO) -C tools run ./protogen $(abspath $(shell git ls-files '*.proto'))

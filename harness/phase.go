@@ -29,8 +29,8 @@ func (r *recorded) sawLoop() time.Time {
 		}
 	}
 	for _, ch := range r.changes {
-		// Only its status and the priorities of its expander are recorded.
-		if c, ok := ch.Object.(*corev1.ConfigMap); ok && ch.Op != scalehist.OpDelete && c.Name != priorityConfigMap {
+		// Only its status and the priorities of its expander are recorded. The first status is written before the first loop.
+		if c, ok := ch.Object.(*corev1.ConfigMap); ok && ch.Op != scalehist.OpDelete && c.Name != priorityConfigMap && !strings.Contains(c.Data["status"], "Initializing") {
 			see(ch.At)
 			break
 		}

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
@@ -152,19 +150,7 @@ func (e *EnvTest) Client() (kubernetes.Interface, bool) { return e.client, true 
 func (e *EnvTest) RESTConfig() *rest.Config { return rest.CopyConfig(e.procs.config) }
 
 // Kubeconfig is RESTConfig as a file for kubectl and other programs.
-func (e *EnvTest) Kubeconfig() ([]byte, error) {
-	const one = "kvcl"
-	c := clientcmdapi.NewConfig()
-	c.Clusters[one] = &clientcmdapi.Cluster{Server: e.procs.config.Host, CertificateAuthorityData: e.procs.config.CAData}
-	c.AuthInfos[one] = &clientcmdapi.AuthInfo{Token: e.procs.config.BearerToken}
-	c.Contexts[one] = &clientcmdapi.Context{Cluster: one, AuthInfo: one}
-	c.CurrentContext = one
-	out, err := clientcmd.Write(*c)
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig of the virtual cluster: %w", err)
-	}
-	return out, nil
-}
+func (e *EnvTest) Kubeconfig() ([]byte, error) { return kubeconfig(e.procs.config) }
 
 // Close implements ControlPlane.
 func (e *EnvTest) Close() error {

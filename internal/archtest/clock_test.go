@@ -22,6 +22,7 @@ var wallClock = map[string]string{
 	"fixtures/workload/record":    "it is a program that drives a real cluster",
 	"internal/leaktest":           "it waits for goroutines to end",
 	"internal/assetsbuild":        "it is a program that shows progress",
+	"internal/realca":             "it runs the real autoscaler in real time",
 }
 
 // banned are the functions of package time that read or wait on the wall clock.

@@ -53,6 +53,8 @@ var rules = []rule{
 		"the doctor reads a history and what a replay says of it; it starts nothing"},
 	{"virtualca/cloudprovider/...", []string{"virtualca", "harness/...", "recommender/...", "recorder/..."},
 		"the cloud provider is a leaf that any autoscaler and the replay loop share"},
+	{"virtualca/externalgrpc/...", []string{"virtualca", "virtualca/cloudprovider/...", "k8s.io/client-go/...", "k8s.io/kubernetes/..."},
+		"the contract is served over an interface; whose node groups they are is its caller's to know"},
 	{"virtualca/...", []string{"harness/...", "recommender/...", "recorder/..."},
 		"the virtual cluster autoscaler decides on a bare snapshot too"},
 	{"recommender/...", []string{"virtualca", "harness/..."},
