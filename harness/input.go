@@ -43,9 +43,10 @@ type Input struct {
 	DeletionDelay *time.Duration
 	// Terminations are how long pods take to stop, as recorded.
 	Terminations Terminations
-	// SawLoop is an instant after Start at which the recorded autoscaler was in a loop; zero when none shows. The loops of the
-	// replay are in phase with it.
-	SawLoop time.Time
+	// LoopsSeen are instants around Start at which the recorded autoscaler was in a loop, in order; the loops of the replay are in
+	// phase with them. AutoscalerStarted is when it started, if that was after Start; zero when it does not show.
+	LoopsSeen         []time.Time
+	AutoscalerStarted time.Time
 	// Faults are node-side causes: stock-outs, refused requests.
 	Faults []cloudprovider.Fault
 	// NodeFaults are nodes that fail or are taken away.

@@ -179,7 +179,7 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	}
 	r.nextLoop = r.now.Add(r.scan)
 	if r.now.Equal(r.in.Start) {
-		r.nextLoop = firstLoop(r.in.Start, r.in.SawLoop, r.scan)
+		r.nextLoop = r.in.firstLoop(r.scan)
 	}
 	r.ledger.settings(r.now, inForce)
 	return nil
@@ -322,7 +322,7 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 		if err := r.decide(ctx, t); err != nil {
 			return err
 		}
-		r.nextLoop = t.Add(r.scan)
+		r.nextLoop = t.Add(loopTime + r.scan)
 		evicted, err := r.settleNodes(ctx, t)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -19,41 +20,62 @@ var loopReasons = map[string]bool{
 	"MaxNodesTotalReached": true, "ClusterUnhealthy": true, "ScaleUpTimedOut": true, "DeleteUnregistered": true,
 }
 
-// sawLoop is an instant in the window at which the recorded autoscaler was in a loop, the first that shows: it wrote its status
-// ConfigMap, or an event of a loop. Zero when none shows.
-func (r *recorded) sawLoop() time.Time {
-	var first time.Time
-	see := func(at time.Time) {
-		if at.After(r.start) && !at.After(r.end) && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
-	}
+// loopTime is how long a loop of the autoscaler takes: the timer to the next one runs from its end (upstream: loop/trigger.go), so
+// loops are a little more than a scan interval apart, and a node that must have been unneeded for more than four intervals is
+// removed in the fourth loop after the first, not in the fifth. Loops of upstream 1.36.1 took 10 to 120 ms on small clusters; any
+// time shorter than the scan interval comes to the same.
+const loopTime = 20 * time.Millisecond
+
+// loopsSeen is how far from the start of a window loops are looked for: farther away the phase is no guide any more, since loops
+// drift by the time they take and pods wake them.
+const loopsSeen = 30 * time.Second
+
+// seenLoops are the instants around the start of the window at which the recorded autoscaler was in a loop, in order: it wrote
+// its status ConfigMap, or an event of a loop. started is when it wrote its first status, before any loop; zero when that does not
+// show after the start.
+func (r *recorded) seenLoops() (seen []time.Time, started time.Time) {
+	from, to := r.start.Add(-loopsSeen), r.start.Add(loopsSeen)
 	for _, ch := range r.changes {
-		// Only its status and the priorities of its expander are recorded. The first status is written before the first loop.
-		if c, ok := ch.Object.(*corev1.ConfigMap); ok && ch.Op != scalehist.OpDelete && c.Name != priorityConfigMap && !strings.Contains(c.Data["status"], "Initializing") {
-			see(ch.At)
-			break
+		// Only its status and the priorities of its expander are recorded.
+		c, ok := ch.Object.(*corev1.ConfigMap)
+		switch {
+		case !ok || ch.Op == scalehist.OpDelete || c.Name == priorityConfigMap || ch.At.After(to):
+		case strings.Contains(c.Data["status"], "autoscalerStatus: Initializing"):
+			if started.IsZero() {
+				started = ch.At
+			}
+		default:
+			seen = append(seen, ch.At)
 		}
 	}
-	for _, e := range r.eventsAfter() {
-		if loopReasons[e.Reason] && strings.Contains(e.Component, "cluster-autoscaler") ||
-			e.Reason == "ScaleDown" && e.Message == markedToBeDeleted {
-			see(e.ObservedAt)
-			break
+	for _, e := range r.events {
+		inLoop := loopReasons[e.Reason] && strings.Contains(e.Component, "cluster-autoscaler") || e.Reason == "ScaleDown" && e.Message == markedToBeDeleted
+		if inLoop && e.ObservedAt.After(from) && !e.ObservedAt.After(to) {
+			seen = append(seen, e.ObservedAt)
 		}
 	}
-	return first
+	slices.SortFunc(seen, time.Time.Compare)
+	return seen, started
 }
 
-// firstLoop is when the autoscaler of a replay loops first: in phase with a recorded loop, within one scan interval of the
-// start; one scan interval after the start, as upstream's first loop comes, when no loop was recorded.
-func firstLoop(start, recorded time.Time, scan time.Duration) time.Time {
-	if recorded.IsZero() || scan <= 0 {
-		return start.Add(scan)
+// firstLoop is when the autoscaler of a replay loops first: one scan interval after it started, where the recording shows that;
+// with the first loop that the recording shows within the first interval; an interval after the last one it shows before. Else one
+// scan interval after the start, as if it had started then.
+func (in *Input) firstLoop(scan time.Duration) time.Time {
+	next := in.Start.Add(scan)
+	if s := in.AutoscalerStarted; !s.IsZero() {
+		return s.Add(scan)
 	}
-	phase := recorded.Sub(start) % scan
-	if phase == 0 {
-		phase = scan
+	for _, at := range in.LoopsSeen {
+		if at.After(in.Start) {
+			if !at.After(next) {
+				return at
+			}
+			break
+		}
+		for next = at.Add(scan); !next.After(in.Start); {
+			next = next.Add(scan)
+		}
 	}
-	return start.Add(phase)
+	return next
 }

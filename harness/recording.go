@@ -89,7 +89,7 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 		in.DeletionDelay = &d
 	}
 	in.Terminations = terminations(whole.lives())
-	in.SawLoop = rec.sawLoop()
+	in.LoopsSeen, in.AutoscalerStarted = rec.seenLoops()
 	_, in.Requested = whole.deliveries(in.Start)
 	in.Faults = rec.faults()
 	for _, f := range in.Faults {

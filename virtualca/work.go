@@ -184,7 +184,7 @@ func (l *loop) awaitGone(ctx context.Context, x *deletion, o *scalehist.Objects)
 	still := ""
 	for _, p := range o.Pods {
 		if p.Spec.NodeName == x.node && slices.ContainsFunc(x.leaving, func(q *corev1.Pod) bool {
-			return p.Namespace == q.Namespace && p.Name == q.Name && p.UID == q.UID
+			return p.UID == q.UID // a virtual cluster may have renamed it
 		}) {
 			still = podName(p)
 			break
