@@ -8,8 +8,8 @@ import (
 
 // candidates lists the nodes whose removal is looked at, in the order in which it is simulated: nodes of groups above
 // their min size, those without pods to move first (of these, those that wait for no pod to complete), then those that
-// were unneeded in the last loop. What is equal so far keeps creation order, and with a seed a shuffle of it; upstream
-// lists nodes from a map and sorts them unstably (processors/scaledowncandidates).
+// were unneeded in the last loop. What is equal so far is in the order of a map: upstream
+// lists nodes from one (processors/scaledowncandidates).
 func (l *loop) candidates() []*corev1.Node {
 	type candidate struct {
 		node *corev1.Node
@@ -17,8 +17,8 @@ func (l *loop) candidates() []*corev1.Node {
 	}
 	var all []candidate
 	nodes := l.nodes
-	if seed := l.a.settings.NodeSeed; seed != 0 {
-		nodes = listingOrder(nodes, seed<<32+int64(l.d.Loop), tieName(&l.a.settings, func(n *corev1.Node) string { return n.Name }))
+	if !l.a.settings.NodesAsListed {
+		nodes = circleOrder(nodes, l.a.settings.Seed, l.d.Loop, tieName(&l.a.settings, func(n *corev1.Node) string { return n.Name }))
 	}
 	for _, n := range nodes {
 		group, ok := l.group[l.groupOf[n.Name]]

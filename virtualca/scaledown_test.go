@@ -25,6 +25,7 @@ func on(node string, p *corev1.Pod) *corev1.Pod {
 // quick are settings under which an unneeded node goes in the second loop.
 func quick() Settings {
 	s := DefaultSettings()
+	s.NodesAsListed = true
 	s.Down.UnneededTime, s.Down.DelayAfterAdd, s.Down.SoftTaints = time.Minute, 0, 0
 	return s
 }

@@ -11,9 +11,9 @@ type Settings struct {
 	// Seed feeds what upstream leaves to chance: the random expander and the order in which pods are listed. Each seed
 	// is one of upstream's possible runs. It is not an upstream flag.
 	Seed int64
-	// NodeSeed does the same for the order in which nodes are looked at for removal; 0 takes them as they came, the
-	// order that is easiest to follow in a report.
-	NodeSeed int64
+	// NodesAsListed looks at nodes for removal in the order of the cluster's list. Upstream lists them from a map, so the order is
+	// left to chance as well; where a test of upstream gives it a list, this is that list's.
+	NodesAsListed bool
 	// NamelessTies shuffles what is listed by its place in the list, not by its name: clusters that differ in names only,
 	// and sort alike, are decided alike.
 	NamelessTies bool

@@ -6,8 +6,7 @@ import (
 )
 
 // nodesToDelete lists the unneeded nodes whose time has come and whose group and cluster may shrink: those without pods
-// to move, then those with, of these the risky ones last (core/scaledown/unneeded). Upstream walks maps here; ours is
-// the planner's order, and with a seed a shuffle of it.
+// to move, then those with, of these the risky ones last (core/scaledown/unneeded). Upstream walks maps here.
 func (l *loop) nodesToDelete() (empty, drained []*unneededNode) {
 	sizes := make(map[string]int, len(l.groups))
 	for _, g := range l.groups {
@@ -15,8 +14,8 @@ func (l *loop) nodesToDelete() (empty, drained []*unneededNode) {
 	}
 	floor := l.newFloor()
 	order := l.a.down.order
-	if seed := l.a.settings.NodeSeed; seed != 0 {
-		order = listingOrder(order, seed<<32+int64(l.d.Loop), tieName(&l.a.settings, func(n string) string { return n }))
+	if !l.a.settings.NodesAsListed {
+		order = circleOrder(order, l.a.settings.Seed, l.d.Loop, tieName(&l.a.settings, func(n string) string { return n }))
 	}
 	for _, withPods := range []bool{false, true} {
 		for _, name := range order {

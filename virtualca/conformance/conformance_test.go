@@ -27,8 +27,9 @@ func load(t testing.TB) []Case {
 var categories = strings.Fields(`antiaffinity balance binpack daemonset expendable fail fit fromzero gpu limits mixed price priority
 	sd_basic sd_block sd_empty sd_pdb sd_util spread taint upcoming`)
 
-// floor is the least agreement of a category, in percent; of all cases together it is 98.
-const floor = 93
+// floor is the least agreement of a category, in percent: two of the twenty of the smaller ones may meet a chance that
+// upstream's runs did not. Of all cases together it is 98.
+const floor = 90
 
 // TestConformance: ours agrees with upstream, and no category hides behind the others.
 func TestConformance(t *testing.T) {
@@ -58,8 +59,8 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d cases agree", agreedAll, len(cases))
-	// All 459 agree today. With other seeds, and so other orders, one or two in a hundred come to an outcome that
-	// upstream's few runs did not show: see TestEveryCaseIsReachable and TestOtherSeeds.
+	// In any order of pods and nodes one or two cases in a hundred come to an outcome that upstream's few runs did not show: see
+	// TestEveryCaseIsReachable and TestOtherSeeds.
 	if agreedAll*100 < len(cases)*98 {
 		t.Errorf("%d of %d cases agree, want 98 in a hundred", agreedAll, len(cases))
 	}
