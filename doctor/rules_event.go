@@ -95,19 +95,12 @@ func component(e history.Event) string {
 }
 
 func noDemand(_ context.Context, in *Input) ([]Finding, error) {
-	byName := map[ref]*life{}
-	for _, l := range in.scene.pods {
-		byName[l.ref()] = l
-	}
 	var out []Finding
 	for _, e := range in.Events {
 		if e.Reason != "TriggeredScaleUp" || e.Regarding.Kind != "Pod" || e.ObservedAt.Before(in.From) || e.At.Before(in.From) {
 			continue
 		}
-		l := in.scene.byUID[e.Regarding.UID]
-		if l == nil && e.Regarding.UID == "" {
-			l = byName[ref{"Pod", e.Regarding.Namespace, e.Regarding.Name}]
-		}
+		l := in.scene.podOf(e)
 		why := ""
 		switch gap, blind := in.inGap(e.At); {
 		case blind:
