@@ -140,6 +140,10 @@ type Batch struct {
 	// Placed are the nodes that pods got in the step and that DeployedPods does not tell: those of pods that had another
 	// node before, or lost this one again. Reports of before it was told have none.
 	Placed []Placement `json:"placed,omitempty"`
+	// NodePods are the pods of DaemonSets and kubelets that came to a node in the step. They belong to it and go with it;
+	// NodePodsGone ("namespace/name", sorted) are those that went before it. Absent in reports written before these fields existed.
+	NodePods     []NodePod `json:"nodePods,omitempty"`
+	NodePodsGone []string  `json:"nodePodsGone,omitempty"`
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
 	Scheduled     int `json:"scheduled"`
 	Unschedulable int `json:"unschedulable"`
@@ -151,6 +155,17 @@ type Batch struct {
 type Placement struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
+}
+
+// NodePod is a pod that belongs to its node: one of a DaemonSet, or a static one.
+type NodePod struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	NodeName  string `json:"nodeName"`
+	// Owner is "DaemonSet/name" or "Node/name".
+	Owner string `json:"owner"`
+	// Requests are the scheduler's; absent if it asks for nothing.
+	Requests map[string]string `json:"requests,omitempty"`
 }
 
 // DeployedPod is a pod that was fed in.

@@ -37,9 +37,11 @@ func (a *amounts) of(list corev1.ResourceList) map[string]string {
 	return out
 }
 
-// measure notes what the nodes that joined in this step offer to workload pods, now that the pods that belong to them are
+// measure notes which pods that belong to a node came or went, and what the nodes that joined in this step offer to workload pods, now
+// that those pods are
 // there: some of these nodes are gone before the end, which shows no trace of them.
 func (l *ledger) measure(o *scalehist.Objects) {
+	l.nodePods.look(l, o)
 	if len(l.joined) == 0 {
 		return
 	}

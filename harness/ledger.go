@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -49,6 +50,7 @@ type ledger struct {
 	byNode   map[string]*nodeLedger
 	gated    map[types.NamespacedName]bool // had scheduling gates when they came, and no node yet
 	live     int                           // nodes that are there
+	nodePods nodePods
 
 	// lastAction is the last of decisions that asked anything of the cloud provider or began to remove a node.
 	lastAction *scalehist.Decision
@@ -115,6 +117,9 @@ func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledg
 		group, _ := p.GroupForNode(n)
 		l.addNode(&nodeLedger{name: n.Name, group: group, joined: in.Start, standing: true, object: n})
 	}
+	l.nodePods = nodePods{stirred: true}
+	l.nodePods.look(l, o)
+	l.batch = scalehist.Batch{} // those of the start are in its snapshot
 	for _, p := range o.Pods {
 		l.holdBack(p)
 		// They count once they have lost their node: then they wait like any other.
@@ -203,7 +208,8 @@ func (l *ledger) commit(pending map[types.NamespacedName]bool) {
 	}
 	b.HeldBack = len(l.gated)
 	slices.Sort(b.DeletedPods)
-	if len(l.feeding)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
+	if len(l.feeding)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+
+		len(b.NodePods)+len(b.NodePodsGone)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
 		l.fedIn = append(l.fedIn, l.feeding)
 		l.placed = append(l.placed, l.placing)
@@ -218,6 +224,9 @@ func (l *ledger) fed(changes []scalehist.Change) {
 			l.fedPod(ch, o)
 		case *corev1.Node:
 			l.fedNode(ch, o)
+			l.nodePods.stirred = true
+		case *appsv1.DaemonSet:
+			l.nodePods.stirred = true
 		}
 	}
 }
@@ -301,6 +310,7 @@ func (p *podLedger) stopWaiting(t time.Time) {
 func (l *ledger) settled(t time.Time, st virtual.Step) {
 	for _, e := range st.Events {
 		p := l.pods[e.Pod]
+		l.nodePods.stirred = l.nodePods.stirred || p == nil
 		delete(l.gated, e.Pod) // what happens to pods happens to those that had, or have now, their turn
 		switch e.Kind {
 		case virtual.PodFinished:
@@ -345,6 +355,7 @@ func (l *ledger) nodes(events []cloudprovider.Event) {
 			n := &nodeLedger{name: e.NodeName, group: e.Group, requested: l.requestedAt(e), joined: e.At, object: e.Node}
 			l.addNode(n)
 			l.joined = append(l.joined, n)
+			l.nodePods.stirred = true
 		case cloudprovider.NodeGone:
 			l.batch.NodesGone = append(l.batch.NodesGone, e.NodeName)
 			l.gone(e.NodeName, e.At)
