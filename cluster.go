@@ -2,6 +2,8 @@ package scalehist
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,11 +16,29 @@ type NodeGroup struct {
 	MinSize    int `json:"minSize"`
 	MaxSize    int `json:"maxSize"`
 	TargetSize int `json:"targetSize"`
+	// GuessedMax: nothing recorded names the limit, and MaxSize is the most nodes seen at once. The real limit is that or higher.
+	GuessedMax bool `json:"guessedMax,omitempty"`
 	// Zone and MachineType are empty when the source could not tell.
 	Zone        string `json:"zone,omitempty"`
 	MachineType string `json:"machineType,omitempty"`
 	// Template is the node a scale-up from zero would bring; nil if unknown. It is left out of reports.
 	Template *corev1.Node `json:"template,omitempty"`
+}
+
+// GuessNote is what belongs behind a text in which MaxSize decides something: "" unless it is a guess.
+func (g NodeGroup) GuessNote() string {
+	if !g.GuessedMax {
+		return ""
+	}
+	return fmt.Sprintf(" (the limit %d is a guess: the most nodes seen)", g.MaxSize)
+}
+
+// MaxText is MaxSize as tables show it: "3", or "3?" for a guess.
+func (g NodeGroup) MaxText() string {
+	if g.GuessedMax {
+		return fmt.Sprintf("%d?", g.MaxSize)
+	}
+	return strconv.Itoa(g.MaxSize)
 }
 
 // PodInfo is a pod as autoscaling sees it.

@@ -85,11 +85,13 @@ type NodeGroupResult struct {
 	Zone        string `json:"zone,omitempty"`
 	MinSize     int    `json:"minSize"`
 	MaxSize     int    `json:"maxSize"`
-	Initial     int    `json:"initial"`
-	Final       int    `json:"final"`
-	Peak        int    `json:"peak"`
-	ScaledUp    int    `json:"scaledUp"`
-	ScaledDown  int    `json:"scaledDown"`
+	// GuessedMax is as in NodeGroup. Absent in reports written before this field existed.
+	GuessedMax bool `json:"guessedMax,omitempty"`
+	Initial    int  `json:"initial"`
+	Final      int  `json:"final"`
+	Peak       int  `json:"peak"`
+	ScaledUp   int  `json:"scaledUp"`
+	ScaledDown int  `json:"scaledDown"`
 	// RecordedFinal, RecordedScaledUp and RecordedScaledDown are the same for what really happened; absent when the
 	// recording does not tell.
 	RecordedFinal      *int `json:"recordedFinal,omitempty"`
@@ -101,6 +103,11 @@ type NodeGroupResult struct {
 	ProvisionDelayFrom string   `json:"provisionDelayFrom"`
 	// Sizes are the target sizes over time, the first at the start.
 	Sizes []SizeAt `json:"sizes"`
+}
+
+// Bounds are the group's name and bounds, for the texts that NodeGroup has for them.
+func (g NodeGroupResult) Bounds() NodeGroup {
+	return NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, GuessedMax: g.GuessedMax}
 }
 
 // SizeAt is a target size from an offset on.

@@ -72,6 +72,7 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	}
 	in.Settings = rec.initial.CASettings
 	rec.resize(whole)
+	rec.guessBounds(whole)
 	in.NodeGroups = rec.groups
 	in.Warnings = append(in.Warnings, rec.lateGroups()...)
 	in.GroupChanges = rec.groupChanges()
@@ -246,6 +247,8 @@ type recorded struct {
 	groups     []scalehist.NodeGroup
 	// departed nodes stood at the start, but their removal was decided before it.
 	departed map[string]bool
+	// seenAtOnce are the most nodes that the whole history shows of each group whose limit is a guess.
+	seenAtOnce map[string]int
 }
 
 // groupOf is the node group a recorded node belongs to, "" if none that is known.
@@ -274,11 +277,14 @@ func (r *recorded) groupChanges() []GroupChange {
 			continue // a group that appears later has no place in the provider's order yet; lateGroups tells
 		}
 		next := was
-		next.MinSize, next.MaxSize = int(o.Spec.MinSize), int(o.Spec.MaxSize)
+		next.MinSize, next.MaxSize, next.GuessedMax = int(o.Spec.MinSize), int(o.Spec.MaxSize), o.GuessedMax()
+		if next.GuessedMax {
+			next.MaxSize = max(next.MaxSize, r.seenAtOnce[o.Name])
+		}
 		if o.Spec.Template != nil {
 			next.Template = history.NodeGroup(o).Template
 		}
-		if next.MinSize == was.MinSize && next.MaxSize == was.MaxSize &&
+		if next.MinSize == was.MinSize && next.MaxSize == was.MaxSize && next.GuessedMax == was.GuessedMax &&
 			equality.Semantic.DeepEqual(next.Template, was.Template) {
 			continue
 		}

@@ -40,6 +40,8 @@ type loop struct {
 	hidden map[string]bool
 	// resourceUnready counts the nodes of each group that only wait for a GPU.
 	resourceUnready map[string]int
+	// skipped are the reasons for which groups could not grow, in upstream's words.
+	skipped []string
 	// stay says why nodes are not removed, by name.
 	stay map[string]string
 	// scaleDownForbidden: scale-up waits for more pods, so nothing may be deleted in this loop either.

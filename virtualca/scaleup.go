@@ -76,6 +76,10 @@ func (l *loop) validGroups(q *quota) []string {
 	nodes := l.a.checker.Snapshot().Len()
 	for _, g := range l.groups {
 		if why := l.skipReason(g, nodes, q); why != "" {
+			l.skipped = append(l.skipped, why)
+			if why == reasonMaxSize {
+				why += g.GuessNote()
+			}
 			l.d.Skipped = append(l.d.Skipped, scalehist.GroupReason{NodeGroup: g.Name, Reason: why})
 			continue
 		}
@@ -150,7 +154,7 @@ func (l *loop) options(ctx context.Context, valid []string, schedulable map[stri
 		}
 		o.nodes, o.pods = e.nodes, e.pods
 		if e.limited {
-			l.note("estimate for %s stopped at %d nodes: limit reached", g, e.nodes)
+			l.note("estimate for %s stopped at %d nodes: limit reached%s", g, e.nodes, l.guessedLimit(g, o.similar, e.nodes))
 		}
 		if o.nodes > 0 && l.zeroOrMax(g) {
 			o.nodes = l.group[g].MaxSize
@@ -253,8 +257,8 @@ func (l *loop) noOptions(groups []*podGroup) {
 				reasons[r]++
 			}
 		}
-		for _, s := range l.d.Skipped {
-			reasons[s.Reason]++
+		for _, why := range l.skipped { // upstream's words: what it says to a pod has no remark of ours
+			reasons[why]++
 		}
 		for _, p := range g.pods {
 			l.noScaleUpEvent(p, reasons)

@@ -40,6 +40,9 @@ func DiffTable(want map[string]int, r *scalehist.ReplayReport, dir Direction) (t
 		}
 		if dir == Up && g.Peak >= g.MaxSize {
 			note = "max reached"
+			if g.GuessedMax {
+				note += " (a guess: the most nodes seen)"
+			}
 		}
 		t.AppendRow([]any{sign, g.Name, g.Initial, w, got, delta, note})
 	}

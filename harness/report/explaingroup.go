@@ -33,7 +33,7 @@ func ExplainNodeGroup(r *scalehist.ReplayReport, name string, at *time.Time) (*E
 			size = s.Size
 		}
 	}
-	bounds := fmt.Sprintf("It may have %d to %d nodes", g.MinSize, g.MaxSize)
+	bounds := fmt.Sprintf("It may have %d to %d nodes%s", g.MinSize, g.MaxSize, g.Bounds().GuessNote())
 	if at == nil {
 		e.say(r.StartTime, "%s, and begins with %d.", bounds, g.Initial)
 	} else {

@@ -56,8 +56,9 @@ func groupTable(r *scalehist.ReplayReport) string {
 		header = append(header, "recorded final", "up", "down", "")
 	}
 	t.AppendHeader(header)
+	t.SetColumnConfigs([]table.ColumnConfig{{Name: "max", Align: text.AlignRight}}) // a guess has a question mark
 	for _, g := range r.NodeGroups {
-		row := table.Row{g.Name, g.MachineType, g.MinSize, g.MaxSize, g.Initial, g.Final, signed("+", g.ScaledUp), signed("-", g.ScaledDown)}
+		row := table.Row{g.Name, g.MachineType, g.MinSize, g.Bounds().MaxText(), g.Initial, g.Final, signed("+", g.ScaledUp), signed("-", g.ScaledDown)}
 		if r.Recorded != nil {
 			row = append(row, value(g.RecordedFinal), signed("+", value(g.RecordedScaledUp)), signed("-", value(g.RecordedScaledDown)), mark(r, g))
 		}

@@ -136,7 +136,7 @@ func (p *Provider) IncreaseSize(ctx context.Context, now time.Time, name string,
 		return fmt.Errorf("size increase of %s must be positive, got %d", name, delta)
 	}
 	if g.TargetSize+delta > g.MaxSize {
-		return fmt.Errorf("size increase of %s is too large: desired %d, max %d", name, g.TargetSize+delta, g.MaxSize)
+		return fmt.Errorf("size increase of %s is too large: desired %d, max %d%s", name, g.TargetSize+delta, g.MaxSize, g.GuessNote())
 	}
 	if err := p.answers(name, now); err != nil {
 		return err

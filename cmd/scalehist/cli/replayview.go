@@ -64,7 +64,7 @@ func (v *replayView) lines(columns int) []string {
 	cells := []string{fmt.Sprintf("nodes %d", v.p.Nodes), fmt.Sprintf("pending %d", v.p.Pending)}
 	if v.p.Groups != nil {
 		for _, g := range v.p.Groups() {
-			cells = append(cells, fmt.Sprintf("%s %d/%d", g.Name, g.TargetSize, g.MaxSize))
+			cells = append(cells, fmt.Sprintf("%s %d/%s", g.Name, g.TargetSize, g.MaxText()))
 		}
 	}
 	last := "nothing was scaled yet"

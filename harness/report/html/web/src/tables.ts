@@ -84,7 +84,7 @@ export function below(models: Model[], store: Store): Node[] {
       const g = models.map((m) => of(m, name)).find(Boolean)!;
       const end = recorded ? of(models[0]!, name)!.recorded : undefined;
       const final = end?.v[end.v.length - 1];
-      return h("tr", null, h("th", { scope: "row" }, name), h("td", null, g.machine ?? ""), h("td", null, g.zone ?? ""), h("td", { class: "n" }, g.min), h("td", { class: "n" }, g.max),
+      return h("tr", null, h("th", { scope: "row" }, name), h("td", null, g.machine ?? ""), h("td", null, g.zone ?? ""), h("td", { class: "n" }, g.min), h("td", { class: "n", title: g.guessed ? "a guess: the most nodes seen" : undefined }, `${g.max}${g.guessed ? "?" : ""}`),
         models.map((m) => {
           const x = of(m, name);
           return [x?.initial, x?.final, x ? (x.up ? `+${x.up}` : 0) : "", x ? (x.down ? `−${x.down}` : 0) : "", ...(m.run.currency ? [x?.cost?.toFixed(4)] : [])].map((v) => h("td", { class: "n" }, v ?? "–"));
