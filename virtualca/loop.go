@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // loop is one run of the autoscaler: what it sees, and the Decision it writes. Scale-up and scale-down both work on
@@ -262,7 +263,7 @@ func (l *loop) scaleUpIfNeeded(ctx context.Context) error {
 	case len(l.a.settings.BypassedSchedulers) == 0 && l.allNew(pods):
 		l.d.Outcome = scalehist.ScaleUpInCooldown
 		l.scaleDownForbidden = true
-		l.note("all %d pods are new: waiting for more", len(pods))
+		l.note("%s, all of them new: waiting for more", plural.Of(len(pods), "pod"))
 	default:
 		return l.scaleUp(ctx, pods)
 	}

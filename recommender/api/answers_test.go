@@ -170,7 +170,7 @@ func TestWarnings(t *testing.T) {
 		"default/db: the pods have a priorityClassName and no priority, which counts as 0: set spec.priority",
 		"bare: the node groups have no template and no node, so they cannot grow: give nodeGroups with a template",
 		"bare: nobody recorded how large the node groups may be: their max size is a guess, the most nodes seen at once; give nodeGroups with a maxSize",
-		"1 pods of DaemonSets and no DaemonSet among the objects: a new node is taken to have DaemonSet pods only where a node of its group stands",
+		"1 pod of DaemonSets and no DaemonSet among the objects: a new node is taken to have DaemonSet pods only where a node of its group stands",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

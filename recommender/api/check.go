@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/virtualca/drain"
 )
@@ -68,7 +69,7 @@ func Warnings(r *recommender.Request) []string {
 	warn(templateless, "the node groups have no template and no node, so they cannot grow: give nodeGroups with a template")
 	warn(guessed, "nobody recorded how large the node groups may be: their max size is a guess, the most nodes seen at once; give nodeGroups with a maxSize")
 	if daemons > 0 && len(r.Objects.DaemonSets) == 0 {
-		out = append(out, fmt.Sprintf("%d pods of DaemonSets and no DaemonSet among the objects: a new node is taken to have DaemonSet pods only where a node of its group stands", daemons))
+		out = append(out, plural.Of(daemons, "pod")+" of DaemonSets and no DaemonSet among the objects: a new node is taken to have DaemonSet pods only where a node of its group stands")
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
@@ -212,19 +213,19 @@ func (i *importer) warnings() []string {
 	out := i.in.Warnings()
 	c := i.w.Counts()
 	for _, w := range []struct {
-		n    int64
-		text string
+		n          int64
+		noun, text string
 	}{
-		{c.Replaced, "%d objects were replaced under the same name without a delete: their deletion was not seen"},
-		{c.UnknownUpdates, "%d updates of unknown objects were taken as adds"},
-		{c.UnknownDeletes, "%d deletes of unknown objects were ignored"},
+		{c.Replaced, "object", "replaced under the same name without a delete: the deletion was not seen"},
+		{c.UnknownUpdates, "update", "of unknown objects, taken as adds"},
+		{c.UnknownDeletes, "delete", "of unknown objects, ignored"},
 	} {
 		if w.n > 0 {
-			out = append(out, fmt.Sprintf(w.text, w.n))
+			out = append(out, plural.Of(w.n, w.noun)+" "+w.text)
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(c.Left)) {
-		out = append(out, fmt.Sprintf("left out %d changes of kind %s: not part of a history", c.Left[kind], kind))
+		out = append(out, fmt.Sprintf("left out %s of kind %s: not part of a history", plural.Of(c.Left[kind], "change"), kind))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // replayView shows how far a replay is: virtual time, how fast it passes, nodes, pending pods, and what was done last.
@@ -79,7 +80,7 @@ func (v *replayView) line() string {
 	if speed := v.speed(); speed != "" {
 		parts = append(parts, speed)
 	}
-	parts = append(parts, fmt.Sprintf("%d nodes", v.p.Nodes), fmt.Sprintf("%d pending", v.p.Pending))
+	parts = append(parts, plural.Of(v.p.Nodes, "node"), fmt.Sprintf("%d pending", v.p.Pending))
 	if action := v.action(); action != "" {
 		parts = append(parts, "last "+action)
 	}

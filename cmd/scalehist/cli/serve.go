@@ -22,6 +22,7 @@ import (
 
 	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/html"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/service"
 	"github.com/scalehist/scalehist/recorder/web"
 )
@@ -136,7 +137,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s IO) (err error) {
 		}
 	}
 	config := records.Config()
-	lines.printf("recording %s of %s into %s", clusterCount(config.Clusters), config.Path, f.dir)
+	lines.printf("recording %s of %s into %s", plural.Of(config.Clusters, "cluster"), config.Path, f.dir)
 	lines.printf("serving %s://%s; Ctrl-C stops", scheme, listener.Addr())
 	return f.serve(cmd.Context(), records, server, listener)
 }
@@ -191,15 +192,8 @@ func (f *serveFlags) checkConfig(s IO) error {
 	for _, p := range problems {
 		fmt.Fprintf(s.Err, "warning: %s\n", p)
 	}
-	fmt.Fprintf(s.Out, "%s: %s, no error\n", f.config, clusterCount(len(config.Clusters)))
+	fmt.Fprintf(s.Out, "%s: %s, no error\n", f.config, plural.Of(len(config.Clusters), "cluster"))
 	return nil
-}
-
-func clusterCount(n int) string {
-	if n == 1 {
-		return "1 cluster"
-	}
-	return fmt.Sprintf("%d clusters", n)
 }
 
 // options are the web app's, and the TLS files if there are any. Who listens to others must tell them apart.
@@ -258,7 +252,7 @@ func (l *stateLines) cluster(c service.Status) {
 	line := ""
 	switch c.State {
 	case service.StateRecording:
-		line = fmt.Sprintf("%s: recording %d objects of %s, node groups from %s", c.Name, c.Recorder.Objects, c.Server, c.Recorder.NodeGroups)
+		line = fmt.Sprintf("%s: recording %s of %s, node groups from %s", c.Name, plural.Of(c.Recorder.Objects, "object"), c.Server, c.Recorder.NodeGroups)
 	case service.StateFailed:
 		line = fmt.Sprintf("%s: not recorded, tried again: %s", c.Name, c.Reason)
 	case service.StateConnecting, service.StateStopping:
@@ -284,5 +278,5 @@ func (l *stateLines) config(c service.ConfigStatus) {
 		l.printf("the configuration is not in force, the one before it stays: %s", c.Problem)
 		return
 	}
-	l.printf("the configuration was read again: %s", clusterCount(c.Clusters))
+	l.printf("the configuration was read again: %s", plural.Of(c.Clusters, "cluster"))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Text is the verdict as a page for a terminal. Checks that hold without any change are counted, unless all are asked for.
@@ -29,7 +30,7 @@ func (v *Verdict) TextWithin(all bool, width int) string {
 		b.WriteString(page)
 	}
 	if quiet > 0 {
-		fmt.Fprintf(&b, "%s without any change\n", count(quiet, "limit holds", "limits hold"))
+		fmt.Fprintf(&b, "%s without any change\n", plural.Of(quiet, "limit")+plural.Verb(quiet, " holds", " hold"))
 	}
 	v.violations(func(scenario, what, first string) {
 		fmt.Fprintf(&b, "\n%s: %s\n", scenario, what)
@@ -54,7 +55,7 @@ func (v *Verdict) Headline() string {
 			}
 		}
 	}
-	text := fmt.Sprintf("verdict: passed in %s", count(len(v.Scenarios), "scenario", "scenarios"))
+	text := fmt.Sprintf("verdict: passed in %s", plural.Of(len(v.Scenarios), "scenario"))
 	if !v.Passed {
 		failed := 0
 		for _, j := range v.Scenarios {
@@ -62,13 +63,13 @@ func (v *Verdict) Headline() string {
 				failed++
 			}
 		}
-		text = fmt.Sprintf("verdict: FAILED: %s; %d of %s failed", count(v.Violations(), "violation", "violations"), failed, count(len(v.Scenarios), "scenario", "scenarios"))
+		text = fmt.Sprintf("verdict: FAILED: %s; %d of %s failed", plural.Of(v.Violations(), "violation"), failed, plural.Of(len(v.Scenarios), "scenario"))
 		if slices.ContainsFunc(v.Total, func(c Check) bool { return c.Result == Violated }) {
 			text += ", and a total"
 		}
 	}
 	if unjudged > 0 {
-		text += fmt.Sprintf("; %s could not be judged", count(unjudged, "limit", "limits"))
+		text += fmt.Sprintf("; %s could not be judged", plural.Of(unjudged, "limit"))
 	}
 	return text
 }
@@ -251,7 +252,7 @@ func (v *Verdict) Markdown() string {
 		b.WriteString(t.RenderMarkdown() + "\n\n")
 	}
 	if quiet > 0 {
-		fmt.Fprintf(&b, "%s without any change.\n\n", count(quiet, "limit holds", "limits hold"))
+		fmt.Fprintf(&b, "%s without any change.\n\n", plural.Of(quiet, "limit")+plural.Verb(quiet, " holds", " hold"))
 	}
 	v.violations(func(scenario, what, first string) {
 		fmt.Fprintf(&b, "<details open><summary><b>%s</b></summary>\n\n", html(scenario))
@@ -307,13 +308,6 @@ func (v *Verdict) GitHub() string {
 
 func (v *Verdict) annotate(b *strings.Builder, level ci.Level, line int, title, message string) {
 	fmt.Fprintln(b, ci.Annotation{Level: level, File: v.Policy, Line: line, Title: title, Message: message})
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func indent(s, by string) string {

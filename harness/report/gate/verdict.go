@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/compare"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Result is how a check ended.
@@ -286,7 +287,7 @@ func judgeTotal(l MetricLimit, pairs []pair) Check {
 		c.Why += "; most of it in scenario " + most
 	}
 	if told > 0 && told < len(pairs) {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d scenarios do not tell it", len(pairs)-told, len(pairs)))
+		c.Notes = append(c.Notes, fmt.Sprintf("not reported by %d of %s", len(pairs)-told, plural.Of(len(pairs), "scenario")))
 	}
 	return c
 }

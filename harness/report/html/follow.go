@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // buildNodes lists the lives of all nodes, with when they were asked for and what they offer.
@@ -131,7 +132,7 @@ func (b *builder) follow() {
 		}
 	}
 	if unknown > 0 {
-		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s came and went, and the report does not say what room they asked for: utilisation is not drawn while they run, and boxes show them as narrow strips.", count(unknown, "pod")))
+		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s came and went, and the report does not say what room they asked for: utilisation is not drawn while they run, and boxes show them as narrow strips.", plural.Of(unknown, "pod")))
 	}
 	b.followers()
 }
@@ -266,7 +267,7 @@ func (b *builder) ended(list []*life, open map[string]*life, deleted map[*life]t
 		}
 	}
 	if untoldEnds > 0 {
-		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s ended without being deleted, and the report does not say when: the page shows them until their node goes.", count(untoldEnds, "pod")))
+		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s ended without being deleted, and the report does not say when: the page shows them until their node goes.", plural.Of(untoldEnds, "pod")))
 	}
 }
 
@@ -356,12 +357,4 @@ func (b *builder) stay(pod, node int, from, to int64) {
 	}
 	s := &b.run.Stays
 	s.Pod, s.Node, s.From, s.To = append(s.Pod, pod), append(s.Node, node), append(s.From, from), append(s.To, to)
-}
-
-// count prints a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
