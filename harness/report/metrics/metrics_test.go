@@ -43,6 +43,16 @@ var saved = []string{"max-size-reached", "stockout-fallback", "two-machine-sizes
 func TestExplain(t *testing.T) { golden(t, "testdata/explain.txt", Explain()) }
 
 // TestOf holds every metric of saved reports.
+// TestDefinitions: a definition says something by itself: it is printed alone, behind the title of its metric.
+func TestDefinitions(t *testing.T) {
+	for _, m := range All() {
+		said := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(m.Definition, "The "), "."))
+		if said == strings.ToLower(m.Title) || strings.HasPrefix(m.Definition, "The same") {
+			t.Errorf("%s, %q: %q says nothing more", m.Name, m.Title, m.Definition)
+		}
+	}
+}
+
 func TestOf(t *testing.T) {
 	for _, name := range saved {
 		var b strings.Builder
