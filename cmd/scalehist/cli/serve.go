@@ -60,7 +60,8 @@ changes nothing. A cluster that cannot be recorded is tried again, 1s to 5m apar
 Without credentials it listens on this machine only. Another address needs --token-file (a bearer token, or the password
 of any user in a browser) or --client-ca (client certificates), best with --tls-cert and --tls-key.
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM, or --check found nothing; 2 error.`,
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, or --check found nothing; 1 --check found a file that cannot be used now, such as a
+kubeconfig that is not there; 2 error.`,
 		Example: `  # Record what clusters.yaml says, and look at http://127.0.0.1:8080
   scalehist serve --config clusters.yaml --dir histories
 
@@ -192,7 +193,12 @@ func (f *serveFlags) checkConfig(s IO) error {
 	for _, p := range problems {
 		fmt.Fprintf(s.Err, "warning: %s\n", p)
 	}
-	fmt.Fprintf(s.Out, "%s: %s, no error\n", f.config, plural.Of(len(config.Clusters), "cluster"))
+	clusters := plural.Of(len(config.Clusters), "cluster")
+	if len(problems) > 0 {
+		fmt.Fprintf(s.Out, "%s: %s, %s: what it names cannot be used now\n", f.config, clusters, plural.Of(len(problems), "problem"))
+		return Differed()
+	}
+	fmt.Fprintf(s.Out, "%s: %s, no error\n", f.config, clusters)
 	return nil
 }
 
