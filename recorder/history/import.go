@@ -54,11 +54,11 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	}
 	tmp, err := createTemp(dst)
 	if err != nil {
-		return report, fmt.Errorf("import to %s: %w", dst, err)
+		return report, fmt.Errorf("write %s: %w", dst, err)
 	}
 	defer func() { err = errors.Join(err, removeHistory(tmp.Name())) }()
 	if err := errors.Join(tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return report, fmt.Errorf("import to %s: %w", dst, err)
+		return report, fmt.Errorf("write %s: %w", dst, err)
 	}
 	in, err := objectlog.NewReader(r, o.Name)
 	if err != nil {
@@ -66,7 +66,7 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	}
 	w, err := Create(ctx, tmp.Name(), Options{Cluster: o.Cluster, Source: importSource + filepath.Base(o.Name), unsynced: true})
 	if err != nil {
-		return report, fmt.Errorf("import to %s: %w", dst, err)
+		return report, fmt.Errorf("write %s: %w", dst, err)
 	}
 	w.path = dst // in messages
 	i := importer{name: o.Name, in: in, w: w, progress: o.Progress}
@@ -233,7 +233,7 @@ func (i *importer) warnings() []string {
 // publish syncs the finished file and gives it its name.
 func publish(tmp, dst string, force bool) error {
 	if err := syncFile(tmp); err != nil {
-		return fmt.Errorf("import to %s: sync: %w", dst, WithoutPaths(err))
+		return fmt.Errorf("write %s: sync: %w", dst, WithoutPaths(err))
 	}
 	if !force {
 		err := os.Link(tmp, dst) // unlike a rename, this never replaces a file that came meanwhile

@@ -106,9 +106,9 @@ func TestErrorsNameWhatWasAsked(t *testing.T) {
 		{[]string{"export", db, "-o", folder}, "write " + folder + ": it is a directory"},
 		{[]string{"export", db, "-o", missing}, "write " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
 		{[]string{"import", log, "-o", ""}, "import: no file to make: give -o FILE.db"},
-		{[]string{"import", log, "-o", folder}, "import to " + folder + ": it is a directory"},
-		{[]string{"import", log, "-o", folder, "--overwrite"}, "import to " + folder + ": it is a directory"},
-		{[]string{"import", log, "-o", missing}, "import to " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
+		{[]string{"import", log, "-o", folder}, "write " + folder + ": it is a directory"},
+		{[]string{"import", log, "-o", folder, "--overwrite"}, "write " + folder + ": it is a directory"},
+		{[]string{"import", log, "-o", missing}, "write " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
 	} {
 		code, _, errs := scalehist(t, "", c.args...)
 		if code != cli.ExitFailed || !strings.Contains(errs, c.want) || strings.Contains(errs, "/.") {

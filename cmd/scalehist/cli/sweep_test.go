@@ -169,7 +169,7 @@ func TestCompareReplaysNow(t *testing.T) {
 		"give one history to replay, or reports; not both": {h, a},
 		"--set says how to replay, and there is nothing":   {a, b, "--set", "expander=price,random"},
 		"replays side by side cannot be read":              {h, "--set", "scan-interval=" + seconds(13)},
-		"--label: 1 label for 2 replays":                  {h, "--set", "expander=least-waste,most-pods", "--label", "x"},
+		"--label: 1 label for 2 replays":                   {h, "--set", "expander=least-waste,most-pods", "--label", "x"},
 		`virtualca expander=price: `:                       {h, "--set", "expander=least-waste,price"},
 		"history nowhere.db does not exist":                {"nowhere.db", "--set", "expander=least-waste,most-pods"},
 	} {
