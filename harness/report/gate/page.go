@@ -112,7 +112,8 @@ func (v *Verdict) lines(all bool, fail string) (out []line, quiet int) {
 		if c.Result == Violated {
 			verdict = fail + strings.ToUpper(verdict)
 		}
-		out = append(out, line{scenario, c.Metric, value(c.Baseline, c.Unit), value(c.Candidate, c.Unit), c.change(), c.Limit, verdict})
+		values := beside(c.Unit, c.Baseline, c.Candidate)
+		out = append(out, line{scenario, c.Metric, values[0], values[1], c.change(), c.Limit, verdict})
 	}
 	for _, j := range v.Scenarios {
 		if j.Problem != "" {
@@ -141,11 +142,18 @@ func (v *Verdict) lines(all bool, fail string) (out []line, quiet int) {
 	return out, quiet
 }
 
-func value(v *float64, unit string) string {
-	if v == nil {
-		return "-"
+// beside prints two numbers that stand beside each other, "-" for one that is not known.
+func beside(unit string, a, b *float64) [2]string {
+	out := [2]string{"-", "-"}
+	switch {
+	case a != nil && b != nil:
+		out = [2]string(metrics.Texts([]float64{*a, *b}, unit))
+	case a != nil:
+		out[0] = metrics.Text(*a, unit)
+	case b != nil:
+		out[1] = metrics.Text(*b, unit)
 	}
-	return metrics.Text(*v, unit)
+	return out
 }
 
 // violations calls each for every scenario that fails, with what is violated and the first decision that differs.

@@ -228,7 +228,8 @@ func (c Check) moved() string {
 	if *c.Change == 0 {
 		return fmt.Sprintf("%s stayed %s", c.Metric, metrics.Text(*c.Candidate, c.Unit))
 	}
-	return fmt.Sprintf("%s went from %s to %s (%s)", c.Metric, metrics.Text(*c.Baseline, c.Unit), metrics.Text(*c.Candidate, c.Unit), c.change())
+	values := metrics.Texts([]float64{*c.Baseline, *c.Candidate}, c.Unit)
+	return fmt.Sprintf("%s went from %s to %s (%s)", c.Metric, values[0], values[1], c.change())
 }
 
 func (c Check) change() string {
