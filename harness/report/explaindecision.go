@@ -58,8 +58,8 @@ func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 
 func outcomeLines(r *scalehist.ReplayReport, d scalehist.Decision) []string {
 	head := fmt.Sprintf("%s at %s", loopName(d), offset(r, d.At))
-	if d.Outcome != "" {
-		head += ": " + string(d.Outcome)
+	if title := d.Title(); title != "" {
+		head += ": " + title
 	}
 	if d.ScaleDown != "" {
 		head += "; scale-down: " + string(d.ScaleDown)
