@@ -2,6 +2,8 @@ package scalehist
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +16,8 @@ type NodeGroup struct {
 	MinSize    int `json:"minSize"`
 	MaxSize    int `json:"maxSize"`
 	TargetSize int `json:"targetSize"`
+	// GuessedMax: nothing recorded names the limit, and MaxSize is the most nodes seen at once. The real limit is that or higher.
+	GuessedMax bool `json:"guessedMax,omitempty"`
 	// Zone and MachineType are empty when the source could not tell.
 	Zone        string `json:"zone,omitempty"`
 	MachineType string `json:"machineType,omitempty"`
@@ -21,6 +25,22 @@ type NodeGroup struct {
 	Template *corev1.Node `json:"template,omitempty"`
 	// Options are the group's own autoscaling options; nil if it has none.
 	Options *NodeGroupOptions `json:"options,omitempty"`
+}
+
+// GuessNote is what belongs behind a text in which MaxSize decides something: "" unless it is a guess.
+func (g NodeGroup) GuessNote() string {
+	if !g.GuessedMax {
+		return ""
+	}
+	return fmt.Sprintf(" (the limit %d is a guess: the most nodes seen)", g.MaxSize)
+}
+
+// MaxText is MaxSize as tables show it: "3", or "3?" for a guess.
+func (g NodeGroup) MaxText() string {
+	if g.GuessedMax {
+		return fmt.Sprintf("%d?", g.MaxSize)
+	}
+	return strconv.Itoa(g.MaxSize)
 }
 
 // PodInfo is a pod as autoscaling sees it.

@@ -202,11 +202,21 @@ func (d Decision) Acted() bool {
 	return len(d.ScaleUps) > 0 || len(d.ScaleDowns) > 0 || len(d.Failed) > 0
 }
 
-// Summary is one line: "ScaleUpSuccessful {p3 1->3 (max: 3)}", "ScaleUpNotNeeded {p3 removing p3-0} {p1 2->1}".
+// Title is the outcome of the scale-up part, or "ScaleDown" for work between loops that took nodes away: nobody thought of a
+// scale-up in it. Empty where an autoscaler says nothing of it.
+func (d Decision) Title() string {
+	if d.Outcome == ScaleUpNotTried && len(d.ScaleUps)+len(d.Failed) == 0 && len(d.ScaleDowns)+len(d.Deleting) > 0 {
+		return "ScaleDown"
+	}
+	return string(d.Outcome)
+}
+
+// Summary is one line: "ScaleUpSuccessful {p3 1->3 (max: 3)}", "ScaleUpNotNeeded {p3 removing p3-0} {p1 2->1}". Work between loops,
+// in which nobody thought of a scale-up, is "ScaleDown {p1 2->1}".
 func (d Decision) Summary() string {
 	var parts []string
-	if d.Outcome != "" { // work between loops has none
-		parts = append(parts, string(d.Outcome))
+	if title := d.Title(); title != "" {
+		parts = append(parts, title)
 	}
 	for _, s := range d.ScaleUps {
 		parts = append(parts, s.String())

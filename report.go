@@ -88,11 +88,13 @@ type NodeGroupResult struct {
 	Zone        string `json:"zone,omitempty"`
 	MinSize     int    `json:"minSize"`
 	MaxSize     int    `json:"maxSize"`
-	Initial     int    `json:"initial"`
-	Final       int    `json:"final"`
-	Peak        int    `json:"peak"`
-	ScaledUp    int    `json:"scaledUp"`
-	ScaledDown  int    `json:"scaledDown"`
+	// GuessedMax is as in NodeGroup. Absent in reports written before this field existed.
+	GuessedMax bool `json:"guessedMax,omitempty"`
+	Initial    int  `json:"initial"`
+	Final      int  `json:"final"`
+	Peak       int  `json:"peak"`
+	ScaledUp   int  `json:"scaledUp"`
+	ScaledDown int  `json:"scaledDown"`
 	// RecordedFinal, RecordedScaledUp and RecordedScaledDown are the same for what really happened; absent when the
 	// recording does not tell.
 	RecordedFinal      *int `json:"recordedFinal,omitempty"`
@@ -104,6 +106,11 @@ type NodeGroupResult struct {
 	ProvisionDelayFrom string   `json:"provisionDelayFrom"`
 	// Sizes are the target sizes over time, the first at the start.
 	Sizes []SizeAt `json:"sizes"`
+}
+
+// Bounds are the group's name and bounds, for the texts that NodeGroup has for them.
+func (g NodeGroupResult) Bounds() NodeGroup {
+	return NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, GuessedMax: g.GuessedMax}
 }
 
 // SizeAt is a target size from an offset on.
@@ -143,6 +150,10 @@ type Batch struct {
 	// Placed are the nodes that pods got in the step and that DeployedPods does not tell: those of pods that had another
 	// node before, or lost this one again. Reports of before it was told have none.
 	Placed []Placement `json:"placed,omitempty"`
+	// NodePods are the pods of DaemonSets and kubelets that came to a node in the step. They belong to it and go with it;
+	// NodePodsGone ("namespace/name", sorted) are those that went before it. Absent in reports written before these fields existed.
+	NodePods     []NodePod `json:"nodePods,omitempty"`
+	NodePodsGone []string  `json:"nodePodsGone,omitempty"`
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
 	Scheduled     int `json:"scheduled"`
 	Unschedulable int `json:"unschedulable"`
@@ -172,6 +183,17 @@ type PodResize struct {
 type NodeOffer struct {
 	Node   string            `json:"node"`
 	Offers map[string]string `json:"offers,omitempty"`
+}
+
+// NodePod is a pod that belongs to its node: one of a DaemonSet, or a static one.
+type NodePod struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	NodeName  string `json:"nodeName"`
+	// Owner is "DaemonSet/name" or "Node/name".
+	Owner string `json:"owner"`
+	// Requests are the scheduler's; absent if it asks for nothing.
+	Requests map[string]string `json:"requests,omitempty"`
 }
 
 // DeployedPod is a pod that was fed in.

@@ -152,7 +152,7 @@ func TestUntouched(t *testing.T) {
 	}
 }
 
-// TestFixtures: what is checked in has no errors.
+// TestFixtures: what is checked in has no errors, and no scale-up in it came out of nowhere.
 func TestFixtures(t *testing.T) {
 	paths, err := filepath.Glob("../fixtures/*/recording.db")
 	if err != nil || len(paths) == 0 {
@@ -161,7 +161,10 @@ func TestFixtures(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			t.Parallel()
-			for _, f := range check(t, path, doctor.Options{MinSeverity: doctor.Error}).Findings {
+			for _, f := range check(t, path, doctor.Options{}).Findings {
+				if f.Severity != doctor.Error && f.Code != "SH501" {
+					continue
+				}
 				t.Errorf("%s %s %s", f.Code, f.Object, f.Message)
 			}
 		})

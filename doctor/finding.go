@@ -78,12 +78,4 @@ func FindRule(code string) (Rule, error) {
 	return rules[i], nil
 }
 
-// plural is "1 pod" or "3 pods".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

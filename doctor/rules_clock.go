@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -71,7 +72,7 @@ func createdLater(_ context.Context, in *Input) ([]Finding, error) {
 		return nil, nil
 	}
 	return []Finding{{At: first.At, Object: refOf(first.Object).String(),
-		Message: fmt.Sprintf("%s created after they were seen, at most %s (this one is the first)", plural(n, "object"), -worst)}}, nil
+		Message: fmt.Sprintf("%s created after they were seen, at most %s (this one is the first)", plural.Of(n, "object"), -worst)}}, nil
 }
 
 func seenLate(_ context.Context, in *Input) ([]Finding, error) {
@@ -80,7 +81,7 @@ func seenLate(_ context.Context, in *Input) ([]Finding, error) {
 		return nil, nil
 	}
 	return []Finding{{At: first.At, Object: refOf(first.Object).String(),
-		Message: fmt.Sprintf("%s seen long after their creation, at most %s (this one is the first)", plural(n, "object"), worst)}}, nil
+		Message: fmt.Sprintf("%s seen long after their creation, at most %s (this one is the first)", plural.Of(n, "object"), worst)}}, nil
 }
 
 func futureEvents(_ context.Context, in *Input) ([]Finding, error) {
@@ -104,7 +105,7 @@ func futureEvents(_ context.Context, in *Input) ([]Finding, error) {
 		}
 		s.n++
 		s.worst = max(s.worst, d)
-		out[s.i].Message = fmt.Sprintf("%s of %s from after they were seen, at most %s ahead (this one is the first)", plural(s.n, "event"), component(e), s.worst)
+		out[s.i].Message = fmt.Sprintf("%s of %s from after they were seen, at most %s ahead (this one is the first)", plural.Of(s.n, "event"), component(e), s.worst)
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
@@ -95,19 +96,12 @@ func component(e history.Event) string {
 }
 
 func noDemand(_ context.Context, in *Input) ([]Finding, error) {
-	byName := map[ref]*life{}
-	for _, l := range in.scene.pods {
-		byName[l.ref()] = l
-	}
 	var out []Finding
 	for _, e := range in.Events {
 		if e.Reason != "TriggeredScaleUp" || e.Regarding.Kind != "Pod" || e.ObservedAt.Before(in.From) || e.At.Before(in.From) {
 			continue
 		}
-		l := in.scene.byUID[e.Regarding.UID]
-		if l == nil && e.Regarding.UID == "" {
-			l = byName[ref{"Pod", e.Regarding.Namespace, e.Regarding.Name}]
-		}
+		l := in.scene.podOf(e)
 		why := ""
 		switch gap, blind := in.inGap(e.At); {
 		case blind:
@@ -175,7 +169,7 @@ func silentSteps(_ context.Context, in *Input) ([]Finding, error) {
 	}
 	if len(growths) == 0 {
 		return []Finding{{At: steps[0].at, Object: "NodeGroup " + steps[0].group,
-			Message: fmt.Sprintf("target sizes grew in %s (this one is the first), and no event of an autoscaler says so", plural(len(steps), "step"))}}, nil
+			Message: fmt.Sprintf("target sizes grew in %s (this one is the first), and no event of an autoscaler says so", plural.Of(len(steps), "step"))}}, nil
 	}
 	var out []Finding
 	for _, s := range steps {
@@ -225,7 +219,7 @@ func sizesFromEvents(_ context.Context, in *Input) ([]Finding, error) {
 	if steps, _ := in.steps(); len(steps) > 0 || len(growths) == 0 {
 		return nil, nil
 	}
-	return []Finding{{At: growths[0].event.ObservedAt, Message: fmt.Sprintf("events tell %s of a group (this one is the first), and no recorded target size grows", plural(len(growths), "growth"))}}, nil
+	return []Finding{{At: growths[0].event.ObservedAt, Message: fmt.Sprintf("events tell %s of a group (this one is the first), and no recorded target size grows", plural.Of(len(growths), "growth"))}}, nil
 }
 
 func duplicateEvents(_ context.Context, in *Input) ([]Finding, error) {
@@ -250,14 +244,7 @@ func duplicateEvents(_ context.Context, in *Input) ([]Finding, error) {
 			out = append(out, Finding{At: e.ObservedAt, Object: regarding(e)})
 		}
 		count[e.Reason]++
-		out[i].Message = fmt.Sprintf("%s %s told before, word for word (this one is the first)", plural(count[e.Reason], e.Reason+" event"), wasWere(count[e.Reason]))
+		out[i].Message = fmt.Sprintf("%s %s told before, word for word (this one is the first)", plural.Of(count[e.Reason], e.Reason+" event"), plural.Verb(count[e.Reason], "was", "were"))
 	}
 	return out, nil
-}
-
-func wasWere(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
 }

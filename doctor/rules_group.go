@@ -101,7 +101,7 @@ func perGroup(in *Input, message func(*v1alpha1.NodeGroup) string) []Finding {
 
 func guessedBounds(_ context.Context, in *Input) ([]Finding, error) {
 	return perGroup(in, func(g *v1alpha1.NodeGroup) string {
-		if g.Annotations[sources.BoundsFrom] != sources.FromNodes {
+		if !g.GuessedMax() {
 			return ""
 		}
 		return "the bounds are taken from the most nodes seen at once"

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 var podRules = []Rule{
@@ -104,7 +106,7 @@ func staticPods(_ context.Context, in *Input) ([]Finding, error) {
 		case len(kinds) > 1:
 			what = "its nodes have different ones, new nodes get those of its first node"
 		}
-		out = append(out, Finding{At: first[g].seen, Object: "NodeGroup " + g, Message: "mirror pods on " + plural(len(on[g]), "node") + ": " + what})
+		out = append(out, Finding{At: first[g].seen, Object: "NodeGroup " + g, Message: "mirror pods on " + plural.Of(len(on[g]), "node") + ": " + what})
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/virtualca"
 )
 
@@ -55,7 +56,7 @@ func noSettings(_ context.Context, in *Input) ([]Finding, error) {
 		if n++; n == 1 {
 			out = []Finding{{At: e.ObservedAt, Object: regarding(e)}}
 		}
-		out[0].Message = fmt.Sprintf("%s of a cluster-autoscaler (this one is the first), and no flags of it", plural(n, "event"))
+		out[0].Message = fmt.Sprintf("%s of a cluster-autoscaler (this one is the first), and no flags of it", plural.Of(n, "event"))
 	}
 	return out, nil
 }

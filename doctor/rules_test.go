@@ -52,6 +52,16 @@ func static(node string) func(*corev1.Pod) {
 	}
 }
 
+// reused has a pod that goes at 60 s, another of its name from 80 s on, and an event without UID that names it.
+func reused(seconds float64) *story {
+	second := pod("web-7", unschedulable)
+	second.UID = "uid-web-7-second"
+	e := scaleUp("web-7", "g", "2->3", seconds)
+	e.InvolvedObject.UID = ""
+	return healthy().add(50, pod("web-7", unschedulable)).remove(60, pod("web-7", unschedulable)).add(80, second).
+		add(seconds, e).update(seconds, group("g", 3))
+}
+
 func disrupted(p *corev1.Pod) {
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at(60))})
 }
@@ -166,6 +176,7 @@ func ruleTests() []ruleTest {
 
 		{code: "SH501", bad: healthy().add(70, scaleUp("web-1", "g", "2->3", 70)).update(70, group("g", 3)), object: "Pod default/web-1", want: "had node n2 since", severity: doctor.Warning},
 		{code: "SH501", bad: healthy().add(70, scaleUp("web-7", "g", "2->3", 70)), object: "Pod default/web-7", want: "not recorded", severity: doctor.Warning},
+		{code: "SH501", bad: reused(65), good: reused(55), object: "Pod default/web-7", want: "was gone since 2026-03-01T12:01:00Z", severity: doctor.Warning},
 		{code: "SH501", bad: with(func(s *story) { s.gaps = []history.Gap{{From: at(18), To: at(22), Why: "cut off"}} }), want: "nobody watched pods or nodes", severity: doctor.Warning},
 		{code: "SH502", bad: healthy().add(21, scaleUp("web-1", "elsewhere", "0->1", 21)), object: "NodeGroup elsewhere", want: "0->1", severity: doctor.Warning},
 		{code: "SH503", bad: healthy().update(70, group("g", 3)), object: "NodeGroup g", want: "2->3, and no event", severity: doctor.Info},

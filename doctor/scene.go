@@ -16,7 +16,9 @@ import (
 type scene struct {
 	pods  []*life
 	byUID map[types.UID]*life
-	nodes []*nodeLife
+	// byName has every life of a name: a name is used again.
+	byName map[ref][]*life
+	nodes  []*nodeLife
 	// seen holds every object of the window by kind, namespace and name.
 	seen map[ref]bool
 	// claims of the window, one for each life of a name.
@@ -71,7 +73,7 @@ type nodeLife struct {
 func (n *nodeLife) group() string { return n.node.Annotations[v1alpha1.NodeGroupAnnotation] }
 
 func newScene(in *Input) *scene {
-	s := &scene{byUID: map[types.UID]*life{}, seen: map[ref]bool{}}
+	s := &scene{byUID: map[types.UID]*life{}, byName: map[ref][]*life{}, seen: map[ref]bool{}}
 	nodes := map[types.UID]*nodeLife{}
 	see := func(o scalehist.Object, at time.Time, op scalehist.Op, initial bool) {
 		s.seen[refOf(o)] = true
@@ -118,6 +120,7 @@ func (s *scene) seePod(p *corev1.Pod, at time.Time, op scalehist.Op, initial boo
 	if l == nil {
 		l = &life{pod: p, initial: initial, seen: at}
 		s.byUID[p.UID] = l
+		s.byName[l.ref()] = append(s.byName[l.ref()], l)
 		s.pods = append(s.pods, l)
 	}
 	if op == scalehist.OpDelete {
@@ -133,6 +136,21 @@ func (s *scene) seePod(p *corev1.Pod, at time.Time, op scalehist.Op, initial boo
 	l.told = l.told || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
 	})
+}
+
+// podOf is the pod that an event is about, nil if the window does not show it. An event that names no UID means the pod that had
+// the name at the time: of those that had it, the last one seen by then, else the first that came after.
+func (s *scene) podOf(e history.Event) *life {
+	if e.Regarding.UID != "" {
+		return s.byUID[e.Regarding.UID]
+	}
+	var found *life
+	for _, l := range s.byName[ref{"Pod", e.Regarding.Namespace, e.Regarding.Name}] {
+		if found == nil || !l.seen.After(e.ObservedAt.Add(ahead)) {
+			found = l
+		}
+	}
+	return found
 }
 
 // needsRoom: the pod is one that somebody has to find a node for, and did not end before.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // shown is how many findings of one rule text output lists; JSON has all.
@@ -68,7 +70,7 @@ func (r *Report) summary() string {
 		what string
 	}{{r.Errors, "error"}, {r.Warnings, "warning"}, {r.Infos, "remark"}} {
 		if p.n > 0 {
-			parts = append(parts, plural(p.n, p.what))
+			parts = append(parts, plural.Of(p.n, p.what))
 		}
 	}
 	if len(parts) == 0 {

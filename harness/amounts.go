@@ -47,10 +47,11 @@ func (l *ledger) measureStart(o *scalehist.Objects) {
 	}
 }
 
-// measure notes what the nodes that joined in this step offer to workload pods, now that the pods that belong to them are
+// measure notes which pods that belong to a node came or went, what the nodes that joined in this step offer to workload pods, now that the pods that belong to them are
 // there (some of these nodes are gone before the end, which shows no trace of them), and which nodes offer something else
 // after a change of DaemonSets or nodes.
 func (l *ledger) measure(o *scalehist.Objects) {
+	l.nodePods.look(l, o)
 	if len(l.joined) == 0 && !l.remeasure {
 		return
 	}

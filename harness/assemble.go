@@ -49,6 +49,7 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 	cost, warnings := r.cost(end)
 	out.Cost = cost
 	out.Warnings = append(out.Warnings, warnings...)
+	out.Warnings = append(out.Warnings, guessedBounds(out.NodeGroups)...)
 	out.Warnings = append(out.Warnings, assumedDelays(out.NodeGroups)...)
 	r.compare(out, steps, end)
 	out.Run = r.runInfo()
@@ -134,7 +135,7 @@ func (r *run) groupResults(steps []scalehist.RecordedStep, truth *scalehist.Reco
 	for _, g := range r.ledger.groupsAtZero {
 		now, _ := r.provider.Group(g.Name)
 		res := scalehist.NodeGroupResult{
-			Name: g.Name, MachineType: g.MachineType, Zone: g.Zone, MinSize: now.MinSize, MaxSize: now.MaxSize,
+			Name: g.Name, MachineType: g.MachineType, Zone: g.Zone, MinSize: now.MinSize, MaxSize: now.MaxSize, GuessedMax: now.GuessedMax,
 			Initial: g.TargetSize, Final: now.TargetSize, Peak: g.TargetSize,
 			Sizes: []scalehist.SizeAt{{Offset: 0, Size: g.TargetSize}},
 		}

@@ -153,8 +153,7 @@ func (r *recorded) nodeCause(ch scalehist.Change, n *corev1.Node, state map[stri
 		ch.Object = next
 		return ch, !grouped
 	}
-	if grouped && (r.departed[n.Name] ||
-		!slices.ContainsFunc(r.initial.Objects.Nodes, func(i *corev1.Node) bool { return i.Name == n.Name && i.UID == n.UID })) {
+	if grouped && (r.departed[n.Name] || !r.stood(n)) {
 		return ch, false
 	}
 	if was, ok := state[objectID(n)].(*corev1.Node); ok {

@@ -73,6 +73,13 @@ func TestCausesAndEffects(t *testing.T) {
 			want: nil,
 		},
 		{
+			name: "a preempted pod by an event that names no UID, and another of its name later",
+			log: standing().add(5*sec, with(event("e1", "Preempted", "Pod", "web-1", "Preempted by pod x"), "involvedObject.uid", "")).
+				add(5*sec, pod("web-2", rs)).remove(35*sec, pod("web-1", rs)).
+				add(2*minute, with(pod("web-1", rs), "metadata.uid", "web-1b")).remove(3*minute, with(pod("web-1", rs), "metadata.uid", "web-1b")),
+			want: []string{"+2m0s add Pod web-1", "+3m0s delete Pod web-1"},
+		},
+		{
 			name: "a drained pod by the autoscaler's event",
 			log: standing().add(5*sec, event("e1", "ScaleDown", "Pod", "web-1", "deleting pod for node scale down")).
 				remove(6*sec, pod("web-1", rs)).add(6*sec, pod("web-2", rs)),
@@ -371,6 +378,18 @@ func TestKarpentersDisruption(t *testing.T) {
 				t.Errorf("node faults %v, want none: Karpenter took std-b", in.NodeFaults)
 			}
 		})
+	}
+}
+
+// TestLostNodeOfAUsedName: a node that takes the name of one that was on its way out at the start is another node.
+func TestLostNodeOfAUsedName(t *testing.T) {
+	again := with(node("std-b", "std"), "metadata.uid", "std-b2")
+	in := newLog().add(0, node("std-b", "std")).update(5*sec, tainted(node("std-b", "std"), gone)).
+		remove(12*sec, tainted(node("std-b", "std"), gone)).add(60*sec, again).remove(90*sec, again).
+		input(t, 10*sec, 0)
+	want := []NodeFault{{Kind: FaultSpotReclaim, NodeGroup: "std", Count: 1, From: epoch.Add(90 * sec), Recorded: true}}
+	if diff := cmp.Diff(want, in.NodeFaults); diff != "" {
+		t.Errorf("node faults (-want +got):\n%s", diff)
 	}
 }
 

@@ -76,7 +76,7 @@ func (r *recorded) readDemands() *demands {
 		origin: map[types.UID]*corev1.Pod{}, ran: map[types.UID]time.Duration{},
 		stops: map[types.UID]time.Duration{}, asked: map[types.UID]time.Time{},
 	}
-	r.markEvicted(lives)
+	r.markEvicted(lives, order)
 	for _, uid := range order {
 		l := lives[uid]
 		if l.evicted && !l.ended().IsZero() {
@@ -230,10 +230,13 @@ func (l *life) leave(at time.Time) {
 }
 
 // markEvicted finds evictions that no condition tells: events, and deletions on a node that was being removed.
-func (r *recorded) markEvicted(lives map[types.UID]*life) {
+func (r *recorded) markEvicted(lives map[types.UID]*life, order []types.UID) {
+	pods := newPodsOfEvents(lives, order)
 	for _, e := range r.events {
-		if l := lives[e.Regarding.UID]; l != nil && e.Regarding.Kind == "Pod" &&
-			(e.Reason == "Preempted" || e.Reason == "ScaleDown" || e.Reason == "TaintManagerEviction") {
+		if e.Regarding.Kind != "Pod" || e.Reason != "Preempted" && e.Reason != "ScaleDown" && e.Reason != "TaintManagerEviction" {
+			continue
+		}
+		if l := pods.of(e); l != nil {
 			l.evicted = true
 			l.leave(e.ObservedAt)
 		}

@@ -53,6 +53,7 @@ type ledger struct {
 	byNode   map[string]*nodeLedger
 	gated    map[types.NamespacedName]bool // had scheduling gates when they came, and no node yet
 	live     int                           // nodes that are there
+	nodePods nodePods
 
 	// until is where the comparison with the recording ends; reached is how things stood then, nil before.
 	until   func() time.Time
@@ -133,6 +134,9 @@ func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledg
 		group, _ := p.GroupForNode(n)
 		l.addNode(&nodeLedger{name: n.Name, group: group, joined: in.Start, standing: true, object: n})
 	}
+	l.nodePods = nodePods{stirred: true}
+	l.nodePods.look(l, o)
+	l.batch = scalehist.Batch{} // those of the start are in its snapshot
 	for _, p := range o.Pods {
 		l.holdBack(p)
 		// They count once they have lost their node: then they wait like any other.
@@ -228,7 +232,8 @@ func (l *ledger) commit(pending map[types.NamespacedName]bool) {
 	b.HeldBack = len(l.gated)
 	l.waiting = b.Unschedulable + b.HeldBack
 	slices.Sort(b.DeletedPods)
-	if len(l.feeding)+len(b.Resized)+len(b.Offers)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+b.Scheduled > 0 {
+	if len(l.feeding)+len(b.Resized)+len(b.Offers)+len(b.Ended)+len(b.DeletedPods)+len(b.NodesJoined)+len(b.NodesGone)+len(b.Preempted)+len(b.Returned)+
+		len(b.NodePods)+len(b.NodePodsGone)+b.Scheduled > 0 {
 		l.batches = append(l.batches, *b)
 		l.fedIn = append(l.fedIn, l.feeding)
 		l.placed = append(l.placed, l.placing)
@@ -243,9 +248,9 @@ func (l *ledger) fed(changes []scalehist.Change) {
 			l.fedPod(ch, o)
 		case *corev1.Node:
 			l.fedNode(ch, o)
-			l.remeasure = true
+			l.remeasure, l.nodePods.stirred = true, true
 		case *appsv1.DaemonSet:
-			l.remeasure = true
+			l.remeasure, l.nodePods.stirred = true, true
 		}
 	}
 }
@@ -343,6 +348,7 @@ func (p *podLedger) stopWaiting(t time.Time) {
 func (l *ledger) settled(t time.Time, st virtual.Step) {
 	for _, e := range st.Events {
 		p := l.pods[e.Pod]
+		l.nodePods.stirred = l.nodePods.stirred || p == nil
 		delete(l.gated, e.Pod) // what happens to pods happens to those that had, or have now, their turn
 		switch e.Kind {
 		case virtual.PodFinished:
@@ -387,6 +393,7 @@ func (l *ledger) nodes(events []cloudprovider.Event) {
 			n := &nodeLedger{name: e.NodeName, group: e.Group, requested: l.requestedAt(e), joined: e.At, object: e.Node}
 			l.addNode(n)
 			l.joined = append(l.joined, n)
+			l.nodePods.stirred = true
 		case cloudprovider.NodeGone:
 			l.batch.NodesGone = append(l.batch.NodesGone, e.NodeName)
 			l.gone(e.NodeName, e.At)

@@ -34,7 +34,7 @@ func (r *recorded) lostNodes() []NodeFault {
 	}
 	var gone []scalehist.Change
 	for _, ch := range r.changes {
-		if n, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpDelete && r.grouped(n, ch.At) && !r.departed[n.Name] {
+		if n, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpDelete && r.grouped(n, ch.At) && !(r.departed[n.Name] && r.stood(n)) {
 			if toBeDeleted(n) {
 				take(r.groupOf(n), ch.At)
 				continue
@@ -49,12 +49,17 @@ func (r *recorded) lostNodes() []NodeFault {
 			continue
 		}
 		f := NodeFault{Kind: FaultSpotReclaim, NodeGroup: r.groupOf(n), Count: 1, From: ch.At, Recorded: true}
-		if slices.ContainsFunc(r.initial.Objects.Nodes, func(i *corev1.Node) bool { return i.Name == n.Name && i.UID == n.UID }) {
+		if r.stood(n) {
 			f.Node, f.NodeGroup = n.Name, ""
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// stood says whether a node is one of the start, and not another that took its name.
+func (r *recorded) stood(n *corev1.Node) bool {
+	return slices.ContainsFunc(r.initial.Objects.Nodes, func(i *corev1.Node) bool { return i.Name == n.Name && i.UID == n.UID })
 }
 
 // failedNodes are the nodes of groups that came within the window, were Ready, and were not for a while: the autoscaler's

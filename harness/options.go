@@ -288,10 +288,10 @@ func (o options) apply(in *Input) error {
 		if err != nil {
 			return fmt.Errorf("bounds: %w", err)
 		}
-		g.MinSize, g.MaxSize = b[0], b[1]
+		g.MinSize, g.MaxSize, g.GuessedMax = b[0], b[1], false
 		for i := range in.GroupChanges {
 			if c := &in.GroupChanges[i].Group; c.Name == name {
-				c.MinSize, c.MaxSize = b[0], b[1]
+				c.MinSize, c.MaxSize, c.GuessedMax = b[0], b[1], false
 			}
 		}
 	}

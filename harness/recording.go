@@ -74,6 +74,7 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	in.Settings = rec.initial.CASettings
 	in.WorkerPools, in.MachineDeployments = rec.initial.WorkerPools, rec.initial.MachineDeployments
 	rec.resize(whole)
+	rec.guessBounds(whole)
 	in.NodeGroups = rec.groups
 	in.GroupChanges = rec.groupChanges()
 	in.Warnings = append(in.Warnings, rec.groupNews(in.GroupChanges)...)
@@ -246,6 +247,8 @@ type recorded struct {
 	departed map[string]bool
 	// told are the demands, once they were asked for.
 	told *demands
+	// seenAtOnce are the most nodes that the whole history shows of each group whose limit is a guess.
+	seenAtOnce map[string]int
 }
 
 // groupOf is the node group a recorded node belongs to, "" if none that is known.
@@ -288,11 +291,14 @@ func (r *recorded) groupChanges() []GroupChange {
 		}
 		next := was
 		told := history.NodeGroup(o)
-		next.MinSize, next.MaxSize, next.Options = told.MinSize, told.MaxSize, told.Options
+		next.MinSize, next.MaxSize, next.GuessedMax, next.Options = told.MinSize, told.MaxSize, told.GuessedMax, told.Options
+		if next.GuessedMax {
+			next.MaxSize = max(next.MaxSize, r.seenAtOnce[o.Name])
+		}
 		if o.Spec.Template != nil {
 			next.Template = told.Template
 		}
-		if next.MinSize == was.MinSize && next.MaxSize == was.MaxSize &&
+		if next.MinSize == was.MinSize && next.MaxSize == was.MaxSize && next.GuessedMax == was.GuessedMax &&
 			equality.Semantic.DeepEqual(next.Template, was.Template) && equality.Semantic.DeepEqual(next.Options, was.Options) {
 			continue
 		}

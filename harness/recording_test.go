@@ -92,6 +92,28 @@ func TestNodeGroupsOverTime(t *testing.T) {
 	}
 }
 
+// TestGuessedBoundsOverTime: where nobody recorded a group's limit, it is the most nodes that the whole history shows, from the start of
+// any window, until something names one.
+func TestGuessedBoundsOverTime(t *testing.T) {
+	guessed := func(size, most int) fields {
+		return with(group("std", size), "metadata.annotations", fields{"scalehist.io/bounds-from": "nodes"}, "spec.maxSize", most)
+	}
+	log := new(objectLog).add(0, guessed(1, 1), node("std-a", "std")).update(10*sec, guessed(3, 3)).update(30*sec, guessed(2, 3)).
+		update(minute, guessed(4, 4)).update(2*minute, with(group("std", 4), "spec.maxSize", 9)).add(3*minute, pod("last", ""))
+	for _, to := range []time.Duration{0, 20 * sec} {
+		in := log.input(t, 0, to)
+		if g := in.NodeGroups[0]; g.MaxSize != 4 || !g.GuessedMax {
+			t.Errorf("to %s: max %d, guessed %t, want 4, the most nodes seen at once", to, g.MaxSize, g.GuessedMax)
+		}
+		if to != 0 {
+			continue
+		}
+		if len(in.GroupChanges) != 1 || in.GroupChanges[0].At != epoch.Add(2*minute) || in.GroupChanges[0].Group.MaxSize != 9 || in.GroupChanges[0].Group.GuessedMax {
+			t.Errorf("group changes %+v, want one, of std to the max 9 that was recorded", in.GroupChanges)
+		}
+	}
+}
+
 func TestProvisionDelays(t *testing.T) {
 	joining := func(name string) fields {
 		return tainted(with(node(name, "std"), "status.conditions", []fields{{"type": "Ready", "status": "False"}}), unready)

@@ -137,8 +137,7 @@ func (r *recorded) eventSteps() []scalehist.RecordedStep {
 		from, to int
 	}
 	size := r.initialSizes()
-	group := r.nodeGroups()
-	marked := map[string]bool{}
+	nodes := r.nodeLives()
 	told := map[key]time.Time{}
 	var steps []scalehist.RecordedStep
 	grow := func(at time.Time, name string, from, to int) {
@@ -168,13 +167,13 @@ func (r *recorded) eventSteps() []scalehist.RecordedStep {
 				grow(e.ObservedAt, m[1], atoi(m[3]), atoi(m[2]))
 			}
 		case e.Reason == "ScaleDown" && e.Regarding.Kind == "Node" && e.Message == markedToBeDeleted:
-			g := group[e.Regarding.Name]
-			if g == "" || marked[e.Regarding.Name] {
+			n := nodeRegarded(nodes, e)
+			if n == nil || n.group == "" || n.marked {
 				continue
 			}
-			marked[e.Regarding.Name] = true
-			steps = append(steps, scalehist.RecordedStep{At: e.ObservedAt, NodeGroup: g, From: size[g], To: size[g] - 1})
-			size[g]--
+			n.marked = true
+			steps = append(steps, scalehist.RecordedStep{At: e.ObservedAt, NodeGroup: n.group, From: size[n.group], To: size[n.group] - 1})
+			size[n.group]--
 		}
 	}
 	return steps

@@ -28,6 +28,7 @@ func TestTruth(t *testing.T) {
 	grown := func(n int, pod, text string) fields {
 		return event(fmt.Sprintf("up-%d-%s", n, pod), "TriggeredScaleUp", "Pod", pod, "pod triggered scale-up: ["+text+"]")
 	}
+	byName := func(event fields) fields { return with(event, "involvedObject.uid", "") }
 	two := func() *objectLog { return newLog().add(0, group("big", 0)) }
 	tests := []struct {
 		name       string
@@ -71,6 +72,16 @@ func TestTruth(t *testing.T) {
 				add(3*sec, grown(1, "web-1", "{std 2->3 (max: 5)}")),
 			wantSource: "events", wantSteps: []string{"+1s std 3->2", "+3s std 2->3 [default/web-1]"},
 			wantUp: map[string]int{"std": 1}, wantDown: map[string]int{"std": 1}, wantFinal: map[string]int{"std": 3, "big": 0},
+		},
+		{
+			name: "events: a node that took the name of one that was removed is removed as well, whatever group it is in",
+			log: two().update(0, group("std", 2)).add(0, node("std-b", "std")).
+				add(1*sec, byName(event("d1", "ScaleDown", "Node", "std-b", markedToBeDeleted))).
+				remove(10*sec, node("std-b", "std")).add(60*sec, with(node("std-b", "big"), "metadata.uid", "std-b2")).
+				add(61*sec, grown(1, "web-1", "{big 0->1 (max: 5)}")).
+				add(90*sec, byName(event("d2", "ScaleDown", "Node", "std-b", markedToBeDeleted)), byName(event("d3", "ScaleDown", "Node", "std-b", markedToBeDeleted))),
+			wantSource: "events", wantSteps: []string{"+1s std 2->1", "+1m1s big 0->1 [default/web-1]", "+1m30s big 1->0"},
+			wantUp: map[string]int{"big": 1}, wantDown: map[string]int{"std": 1, "big": 1}, wantFinal: map[string]int{"std": 1, "big": 0},
 		},
 		{
 			name: "events: what no event told lies between two that were",

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/virtualca/drain"
 	"github.com/scalehist/scalehist/virtualca/fit"
 	"github.com/scalehist/scalehist/virtualca/nodetemplate"
@@ -52,7 +53,7 @@ func (p *planner) consolidate(ctx context.Context) (downs []ScaleDown, stays []N
 	for _, l := range leavers {
 		switch why := p.keeps(l, busy); {
 		case k.MaxNodes > 0 && len(downs) >= k.MaxNodes:
-			stay(l.node, "%d nodes are enough for now", k.MaxNodes)
+			stay(l.node, "%s %s enough for now", plural.Of(k.MaxNodes, "node"), plural.Verb(k.MaxNodes, "is", "are"))
 			continue
 		case why != "":
 			stay(l.node, "%s", why)

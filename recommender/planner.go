@@ -121,7 +121,7 @@ func (p *planner) grow(g *group) string {
 	case k.Backoff[g.Name] != "":
 		return "in backoff: " + k.Backoff[g.Name]
 	case p.target[g.order] >= g.MaxSize:
-		return fmt.Sprintf("max size %d reached", g.MaxSize)
+		return fmt.Sprintf("max size %d reached%s", g.MaxSize, g.GuessNote())
 	case k.MaxNodesTotal > 0 && p.total >= k.MaxNodesTotal:
 		return fmt.Sprintf("max nodes total %d reached", k.MaxNodesTotal)
 	case k.Cores != nil && k.Cores.Max > 0 && p.capacity[cpuSlot]+g.capacity[cpuSlot] > k.Cores.Max*1000:

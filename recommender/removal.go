@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/virtualca/nodetemplate"
 )
 
@@ -166,7 +167,7 @@ func (l *loop) advance(ctx context.Context, x *removal) bool {
 	late := l.now.Sub(x.began) > l.o.MaxEvictionTime
 	switch {
 	case len(refused) > 0 && late:
-		l.release(ctx, x, fmt.Sprintf("%d pods could not be evicted within %s: %v", len(refused), l.o.MaxEvictionTime, last))
+		l.release(ctx, x, fmt.Sprintf("%s could not be evicted within %s: %v", plural.Of(len(refused), "pod"), l.o.MaxEvictionTime, last))
 		return true
 	case len(refused) > 0 || l.stillThere(x):
 		return false

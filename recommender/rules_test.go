@@ -222,7 +222,7 @@ func TestConsolidation(t *testing.T) {
 		{"a bare pod", func(r *Request) { r.Objects.Pods[2].OwnerReferences = nil },
 			want{[]string{"a-2 []", "a-0 [{default/web-0 a-1} {default/web-1 a-1}]"}, map[string]string{"a-1": "NotReplicated"}}},
 		{"as many as are asked for", func(r *Request) { r.Constraints.ScaleDown.MaxNodes = 1 },
-			want{[]string{"a-2 []"}, map[string]string{"a-0": "1 nodes are enough", "a-1": "1 nodes are enough"}}},
+			want{[]string{"a-2 []"}, map[string]string{"a-0": "1 node is enough", "a-1": "1 node is enough"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := build(tc.change)

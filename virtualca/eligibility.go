@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Reasons for which a node stays, in upstream's words (simulator.UnremovableReason).
@@ -75,7 +77,7 @@ func (l *loop) ineligible(n *corev1.Node, info *framework.NodeInfo) string {
 	t := l.a.thresholds(group)
 	f := l.facts(info)
 	if n := f.claims; n > 0 {
-		l.note("node %s: %d %s with resource claims: dynamic resources are not counted in its utilization", info.Node().Name, n, plural("pod", n))
+		l.note("node %s: %s with resource claims: dynamic resources are not counted in its utilization", info.Node().Name, plural.Of(n, "pod"))
 	}
 	u, err := l.knownUtilization(info, f, t.ignoreDaemonSets, l.a.settings.Down.IgnoreMirrorPods)
 	if err != nil {

@@ -61,6 +61,21 @@ func (l *loop) nodeLimit(group string, similar []string) int {
 	return limit(l.a.settings.MaxNodesPerScaleUp, free, cluster)
 }
 
+// guessedLimit is the remark that the limit an estimate stopped at is a guess; "" where it is not, or another limit is lower.
+func (l *loop) guessedLimit(group string, similar []string, nodes int) string {
+	free, note := l.group[group].MaxSize-l.group[group].TargetSize, l.group[group].GuessNote()
+	for _, s := range similar {
+		free += l.group[s].MaxSize - l.group[s].TargetSize
+		if note == "" {
+			note = l.group[s].GuessNote()
+		}
+	}
+	if nodes < free {
+		return ""
+	}
+	return note
+}
+
 // estimate packs pod groups onto new nodes of a template, the largest pods first; groups of equal size keep their
 // order. most is from nodeLimit.
 func (l *loop) estimate(ctx context.Context, groups []*podGroup, t *template, most int) (estimate, error) {

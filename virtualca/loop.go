@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // loop is one run of the autoscaler: what it sees, and the Decision it writes. Scale-up and scale-down both work on
@@ -40,6 +41,8 @@ type loop struct {
 	hidden map[string]bool
 	// resourceUnready counts the nodes of each group that only wait for a GPU.
 	resourceUnready map[string]int
+	// skipped are the reasons for which groups could not grow, in upstream's words.
+	skipped []string
 	// stay says why nodes are not removed, by name.
 	stay map[string]string
 	// scaleDownForbidden: scale-up waits for more pods, so nothing may be deleted in this loop either.
@@ -265,7 +268,7 @@ func (l *loop) scaleUpIfNeeded(ctx context.Context) error {
 	case len(l.a.settings.BypassedSchedulers) == 0 && l.allNew(pods):
 		l.d.Outcome = scalehist.ScaleUpInCooldown
 		l.scaleDownForbidden = true
-		l.note("all %d pods are new: waiting for more", len(pods))
+		l.note("%s, all of them new: waiting for more", plural.Of(len(pods), "pod"))
 	default:
 		return l.scaleUp(ctx, pods)
 	}

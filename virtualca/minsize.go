@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // enforceMinSizes grows every group below its min size up to it, where it is ready and within quota
@@ -19,11 +20,11 @@ func (l *loop) enforceMinSizes(ctx context.Context) {
 		want := g.MinSize - g.TargetSize
 		// Upstream holds the group's own target against --max-nodes-total here, not the cluster's size.
 		if total := l.a.settings.MaxNodesTotal; total > 0 && want+g.TargetSize > total {
-			l.note("%s is below its min size; max-nodes-total %d leaves %d of %d nodes", g.Name, total, max(0, total-g.TargetSize), want)
+			l.note("%s is below its min size; max-nodes-total %d leaves %d of %s", g.Name, total, max(0, total-g.TargetSize), plural.Of(want, "node"))
 			want = total - g.TargetSize
 		}
 		if allowed, exceeded := q.allowed(g.Name, want); want > 0 && allowed < want {
-			l.note("%s is below its min size: cut from %d to %d nodes: %s", g.Name, want, allowed, exceededReason(exceeded))
+			l.note("%s is below its min size: cut from %d to %s: %s", g.Name, want, plural.Of(allowed, "node"), exceededReason(exceeded))
 			want = allowed
 		}
 		if want <= 0 {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/virtualca/drain"
 )
 
@@ -136,7 +137,7 @@ func (l *loop) plan(ctx context.Context, candidates []*corev1.Node) error {
 	}
 	for _, n := range eligible {
 		if most >= 0 && len(found)-atomic >= most {
-			l.stays(n.Name, fmt.Sprintf("not looked at: %d nodes to remove are enough for now", most))
+			l.stays(n.Name, fmt.Sprintf("not looked at: %s to remove %s enough for now", plural.Of(most, "node"), plural.Verb(most, "is", "are")))
 			continue
 		}
 		r, why, err := sim.try(ctx, n)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/virtualca/drain"
 )
 
@@ -137,7 +138,7 @@ func (l *loop) dropYoung(pods []*corev1.Pod) []*corev1.Pod {
 		}
 	}
 	if n := len(pods) - len(out); n > 0 {
-		l.note("%d pods are younger than their scale-up delay", n)
+		l.note("%s younger than the scale-up delay", plural.Of(n, "pod"))
 	}
 	return out
 }

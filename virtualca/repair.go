@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
@@ -42,7 +43,7 @@ func (l *loop) removeFailed(ctx context.Context) {
 			l.deleteInstance(ctx, g.Name, i, "", "could not be created: "+i.Error.Message)
 		}
 		if n := len(l.d.ScaleDowns) - before; n > 0 {
-			l.note("deleted %d %s of %s that could not be created", n, plural("instance", n), g.Name)
+			l.note("deleted %s of %s that could not be created", plural.Of(n, "instance"), g.Name)
 		}
 	}
 	for id := range l.a.state.failed {
@@ -105,7 +106,7 @@ func (l *loop) fixSizes(ctx context.Context) bool {
 		}
 		delta := size.expected - size.current
 		if err := l.a.provider.DecreaseTargetSize(ctx, l.now, g.Name, delta); err != nil {
-			l.note("%s: target size %d is ahead of %d nodes for too long; lowering it: %v", g.Name, size.expected, size.current, err)
+			l.note("%s: target size %d is ahead of %s for too long; lowering it: %v", g.Name, size.expected, plural.Of(size.current, "node"), err)
 			return true
 		}
 		l.d.ScaleDowns = append(l.d.ScaleDowns, scalehist.ScaleDown{NodeGroup: g.Name, From: size.expected, To: size.current, Reason: "target size ahead of the nodes for too long"})
@@ -115,11 +116,4 @@ func (l *loop) fixSizes(ctx context.Context) bool {
 		l.refresh()
 	}
 	return fixed
-}
-
-func plural(word string, n int) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // The reasons for which a node group cannot grow, in upstream's words (core/scaleup/orchestrator/skippedreasons.go).
@@ -54,7 +55,7 @@ func (l *loop) scaleUp(ctx context.Context, pods []*corev1.Pod) error {
 		return nil
 	}
 	if allowed, exceeded := q.allowed(best.group, count); allowed < count {
-		l.note("plan for %s cut from %d to %d nodes: %s", best.group, count, allowed, exceededReason(exceeded))
+		l.note("plan for %s cut from %d to %s: %s", best.group, count, plural.Of(allowed, "node"), exceededReason(exceeded))
 		count = allowed
 	}
 	plan := l.split(best.group, count, schedulable, q)
@@ -76,6 +77,10 @@ func (l *loop) validGroups(q *quota) []string {
 	nodes := l.a.checker.Snapshot().Len()
 	for _, g := range l.groups {
 		if why := l.skipReason(g, nodes, q); why != "" {
+			l.skipped = append(l.skipped, why)
+			if why == reasonMaxSize {
+				why += g.GuessNote()
+			}
 			l.d.Skipped = append(l.d.Skipped, scalehist.GroupReason{NodeGroup: g.Name, Reason: why})
 			continue
 		}
@@ -150,7 +155,7 @@ func (l *loop) options(ctx context.Context, valid []string, schedulable map[stri
 		}
 		o.nodes, o.pods = e.nodes, e.pods
 		if e.limited {
-			l.note("estimate for %s stopped at %d nodes: limit reached", g, e.nodes)
+			l.note("estimate for %s stopped at %s: limit reached%s", g, plural.Of(e.nodes, "node"), l.guessedLimit(g, o.similar, e.nodes))
 		}
 		if o.nodes > 0 && l.zeroOrMax(g) {
 			o.nodes = l.group[g].MaxSize
@@ -187,7 +192,7 @@ func (l *loop) split(group string, count int, schedulable map[string][]*podGroup
 	for _, s := range balance(targets, count) {
 		delta := s.To - s.From
 		if allowed, exceeded := q.allowed(s.NodeGroup, delta); allowed < delta {
-			l.note("plan for %s cut from %d to %d nodes: %s", s.NodeGroup, delta, allowed, exceededReason(exceeded))
+			l.note("plan for %s cut from %d to %s: %s", s.NodeGroup, delta, plural.Of(allowed, "node"), exceededReason(exceeded))
 			delta = allowed
 		}
 		if delta > 0 {
@@ -253,8 +258,8 @@ func (l *loop) noOptions(groups []*podGroup) {
 				reasons[r]++
 			}
 		}
-		for _, s := range l.d.Skipped {
-			reasons[s.Reason]++
+		for _, why := range l.skipped { // upstream's words: what it says to a pod has no remark of ours
+			reasons[why]++
 		}
 		for _, p := range g.pods {
 			l.noScaleUpEvent(p, reasons)
@@ -274,11 +279,7 @@ func (l *loop) reportRejected(valid []string, groups []*podGroup, schedulable ma
 		}
 		parts := make([]string, 0, len(counts))
 		for _, r := range byCount(counts) {
-			noun := "pods"
-			if counts[r] == 1 {
-				noun = "pod"
-			}
-			parts = append(parts, fmt.Sprintf("%d %s: %s", counts[r], noun, r))
+			parts = append(parts, fmt.Sprintf("%s: %s", plural.Of(counts[r], "pod"), r))
 		}
 		l.d.Rejected = append(l.d.Rejected, scalehist.GroupReason{NodeGroup: v, Reason: strings.Join(parts, "; ")})
 	}

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/virtualca/drain"
 )
 
@@ -175,7 +176,7 @@ func (l *loop) evict(ctx context.Context, x *deletion) {
 		for _, p := range refused {
 			l.event("ScaleDownFailed", podObject(p), "failed to delete pod for ScaleDown")
 		}
-		l.fail(ctx, x, fmt.Sprintf("%d %s could not be evicted within %s: %v", len(refused), plural("pod", len(refused)), l.a.settings.Down.MaxEvictionTime, last))
+		l.fail(ctx, x, fmt.Sprintf("%s could not be evicted within %s: %v", plural.Of(len(refused), "pod"), l.a.settings.Down.MaxEvictionTime, last))
 	}
 }
 

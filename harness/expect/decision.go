@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Which picks a decision of a report.
@@ -134,7 +135,7 @@ func (m *decisionMatcher) differs(d scalehist.Decision) []string {
 		case w.NodeGroup != "" && !slices.Contains(groups, w.NodeGroup):
 			out = append(out, fmt.Sprintf("it chose %s, want %s", chosenGroups(groups), w.NodeGroup))
 		case w.Nodes != nil && !w.Nodes.Holds(n):
-			out = append(out, fmt.Sprintf("it was about %d nodes%s, want %s", n, of(w.NodeGroup), w.Nodes))
+			out = append(out, fmt.Sprintf("it was about %s%s, want %s", plural.Of(n, "node"), of(w.NodeGroup), w.Nodes))
 		}
 	}
 	if w.Because != "" && !strings.Contains(report.Explain(m.report, d), w.Because) {

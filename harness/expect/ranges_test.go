@@ -70,7 +70,7 @@ func TestRangesDecisionsAndMetrics(t *testing.T) {
 		"final":               {expect.HaveFinalSizes(expect.Counts{"b-large": expect.Exactly(3)}), true, ""},
 		"final others":        {expect.HaveFinalSizes(expect.Counts{expect.Others: expect.Exactly(3)}), false, "✗  a-small"},
 		"count":               {expect.LeaveUnschedulableCount(expect.Exactly(1)), true, ""},
-		"count wrong":         {expect.LeaveUnschedulableCount(expect.AtLeast(2)), false, "1 pods have no node at the end, want >= 2"},
+		"count wrong":         {expect.LeaveUnschedulableCount(expect.AtLeast(2)), false, "1 pod without a node at the end, want >= 2"},
 		"kept":                {expect.KeepNodes("a-small-1"), true, ""},
 		"kept because":        {expect.KeepNodesBecause(map[string]string{"a-small-1": "NotEnoughPdb"}), true, ""},
 		"not because":         {expect.KeepNodesBecause(map[string]string{"a-small-1": "NotReplicated"}), false, `not because of "NotReplicated": the reasons were BlockedByPod`},

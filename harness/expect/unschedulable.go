@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // LeaveUnschedulable succeeds when exactly these pods have no node at the end. A name is "namespace/name", or "name" in
@@ -56,7 +57,7 @@ func (m *unschedulableMatcher) Match(actual any) (bool, error) {
 func (m *unschedulableMatcher) FailureMessage(any) string {
 	lines := []string{fmt.Sprintf("scenario %q: pods without a node at the end differ", m.report.Scenario)}
 	if m.count != nil {
-		lines[0] = fmt.Sprintf("scenario %q: %d pods have no node at the end, want %s", m.report.Scenario, len(m.got), m.count)
+		lines[0] = fmt.Sprintf("scenario %q: %s without a node at the end, want %s", m.report.Scenario, plural.Of(len(m.got), "pod"), m.count)
 	}
 	moment := ""
 	for i, p := range m.report.UnschedulableAtEnd {
@@ -88,7 +89,7 @@ func (m *unschedulableMatcher) FailureMessage(any) string {
 
 func (m *unschedulableMatcher) NegatedFailureMessage(any) string {
 	if m.count != nil {
-		return fmt.Sprintf("scenario %q: %d pods have no node at the end, and should not", m.report.Scenario, len(m.got))
+		return fmt.Sprintf("scenario %q: %s without a node at the end, and that should not be", m.report.Scenario, plural.Of(len(m.got), "pod"))
 	}
 	return fmt.Sprintf("scenario %q: exactly these pods have no node at the end, and should not: %s", m.report.Scenario, strings.Join(m.got, ", "))
 }

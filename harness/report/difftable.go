@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/near"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Direction is which way node groups are compared.
@@ -40,6 +41,9 @@ func DiffTable(want map[string]int, r *scalehist.ReplayReport, dir Direction) (t
 		}
 		if dir == Up && g.Peak >= g.MaxSize {
 			note = "max reached"
+			if g.GuessedMax {
+				note += " (a guess: the most nodes seen)"
+			}
 		}
 		t.AppendRow([]any{sign, g.Name, g.Initial, w, got, delta, note})
 	}
@@ -128,7 +132,7 @@ func Explain(r *scalehist.ReplayReport, d scalehist.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s loop %d: %s\n", offset(r, d.At), d.Loop, d.Summary())
 	if n := len(d.UnschedulablePods); n > 0 {
-		fmt.Fprintf(&b, "  for %s: %s\n", count(n, "unschedulable pod"), some(d.UnschedulablePods, 5))
+		fmt.Fprintf(&b, "  for %s: %s\n", plural.Of(n, "unschedulable pod"), some(d.UnschedulablePods, 5))
 	}
 	for _, line := range because(d) {
 		fmt.Fprintf(&b, "  %s\n", line)

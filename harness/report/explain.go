@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Explanation says in sentences what a replay did with one thing, and why, in the order of time.
@@ -124,7 +125,7 @@ func NodeNames(r *scalehist.ReplayReport) []string {
 
 // optionText is an option as one reads it: "small: 2 nodes for 11 pods, least-waste 0.3500".
 func optionText(o scalehist.Option) string {
-	line := fmt.Sprintf("%s for %s", count(o.NodeCount, "node"), count(o.Pods, "pod"))
+	line := fmt.Sprintf("%s for %s", plural.Of(o.NodeCount, "node"), plural.Of(o.Pods, "pod"))
 	for _, name := range keys(o.Scores) {
 		line += fmt.Sprintf(", %s %.4f", name, o.Scores[name])
 	}

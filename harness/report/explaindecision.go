@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Part is what is known of one side of a decision: a title and its lines, at least one.
@@ -57,21 +58,21 @@ func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 
 func outcomeLines(r *scalehist.ReplayReport, d scalehist.Decision) []string {
 	head := fmt.Sprintf("%s at %s", loopName(d), offset(r, d.At))
-	if d.Outcome != "" {
-		head += ": " + string(d.Outcome)
+	if title := d.Title(); title != "" {
+		head += ": " + title
 	}
 	if d.ScaleDown != "" {
 		head += "; scale-down: " + string(d.ScaleDown)
 	}
 	out := []string{head + "."}
 	if n := len(d.UnschedulablePods); n > 0 {
-		out = append(out, count(n, "pod")+" found no room")
+		out = append(out, plural.Of(n, "pod")+" found no room")
 	}
 	for _, s := range d.ScaleUps {
 		out = append(out, fmt.Sprintf("%s grew %d->%d (max: %d)", s.NodeGroup, s.From, s.To, s.Max))
 	}
 	for _, f := range d.Failed {
-		out = append(out, fmt.Sprintf("%s was asked for %s more and did not deliver: %s", f.NodeGroup, count(f.Delta, "node"), f.Reason))
+		out = append(out, fmt.Sprintf("%s was asked for %s more and did not deliver: %s", f.NodeGroup, plural.Of(f.Delta, "node"), f.Reason))
 	}
 	for _, s := range d.ScaleDowns {
 		node := "a node that never came"
@@ -93,15 +94,15 @@ func podLines(d scalehist.Decision) []string {
 		out = append(out, "without room: "+strings.Join(d.UnschedulablePods, ", "))
 	}
 	if n := d.FilteredSchedulable; n > 0 {
-		out = append(out, fmt.Sprintf("%s fit on nodes that stand or are on their way", count(n, "pod")))
+		out = append(out, fmt.Sprintf("%s fit on nodes that stand or are on their way", plural.Of(n, "pod")))
 	}
 	for _, group := range keys(d.Upcoming) {
 		if n := d.Upcoming[group]; n > 0 {
-			out = append(out, fmt.Sprintf("%s of %s on the way", count(n, "node"), group))
+			out = append(out, fmt.Sprintf("%s of %s on the way", plural.Of(n, "node"), group))
 		}
 	}
 	if d.PodsTriggered > 0 {
-		out = append(out, fmt.Sprintf("%s triggered it, %d wait for another group, %d are left", count(d.PodsTriggered, "pod"), d.PodsAwaiting, d.PodsRemaining))
+		out = append(out, fmt.Sprintf("%s triggered it, %d wait for another group, %d are left", plural.Of(d.PodsTriggered, "pod"), d.PodsAwaiting, d.PodsRemaining))
 	}
 	return out
 }
@@ -141,7 +142,7 @@ func goingLines(r *scalehist.ReplayReport, d scalehist.Decision) []string {
 	for _, n := range d.Deleting {
 		what := "empty"
 		if len(n.Pods) > 0 {
-			what = fmt.Sprintf("%s to move: %s", count(len(n.Pods), "pod"), strings.Join(n.Pods, ", "))
+			what = fmt.Sprintf("%s to move: %s", plural.Of(len(n.Pods), "pod"), strings.Join(n.Pods, ", "))
 		}
 		out = append(out, fmt.Sprintf("%s of %s: unneeded since %s, %.1f%% utilized, %s", n.Node, n.NodeGroup, offset(r, n.UnneededSince), 100*n.Utilization, what))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // ExplainNodeGroup says why a node group grew, did not grow, or shrank, in every loop that had something to say about it;
@@ -33,7 +34,7 @@ func ExplainNodeGroup(r *scalehist.ReplayReport, name string, at *time.Time) (*E
 			size = s.Size
 		}
 	}
-	bounds := fmt.Sprintf("It may have %d to %d nodes", g.MinSize, g.MaxSize)
+	bounds := fmt.Sprintf("It may have %d to %d nodes%s", g.MinSize, g.MaxSize, g.Bounds().GuessNote())
 	if at == nil {
 		e.say(r.StartTime, "%s, and begins with %d.", bounds, g.Initial)
 	} else {
@@ -75,7 +76,7 @@ func (e *explainer) about(d scalehist.Decision, group string) []string {
 	}
 	for _, f := range d.Failed {
 		if f.NodeGroup == group {
-			out = append(out, fmt.Sprintf("it was asked for %s more and did not deliver: %s.", count(f.Delta, "node"), f.Reason))
+			out = append(out, fmt.Sprintf("it was asked for %s more and did not deliver: %s.", plural.Of(f.Delta, "node"), f.Reason))
 		}
 	}
 	for _, n := range d.Deleting {
@@ -84,7 +85,7 @@ func (e *explainer) about(d scalehist.Decision, group string) []string {
 		}
 		what := "nothing to move"
 		if len(n.Pods) > 0 {
-			what = fmt.Sprintf("%s to move: %s", count(len(n.Pods), "pod"), some(n.Pods, 5))
+			what = fmt.Sprintf("%s to move: %s", plural.Of(len(n.Pods), "pod"), some(n.Pods, 5))
 		}
 		out = append(out, fmt.Sprintf("node %s began to go: unneeded since %s, %.1f%% utilized, %s.", n.Node, offset(e.r, n.UnneededSince), 100*n.Utilization, what))
 	}
@@ -110,9 +111,9 @@ func (e *explainer) up(d scalehist.Decision, group string) string {
 	if len(d.UnschedulablePods) == 0 {
 		return ""
 	}
-	head := fmt.Sprintf("%s found no room", count(len(d.UnschedulablePods), "pod"))
+	head := fmt.Sprintf("%s found no room", plural.Of(len(d.UnschedulablePods), "pod"))
 	if n := d.Upcoming[group]; n > 0 {
-		head += fmt.Sprintf(", beside %s of it on the way", count(n, "node"))
+		head += fmt.Sprintf(", beside %s of it on the way", plural.Of(n, "node"))
 	}
 	for _, s := range d.ScaleUps {
 		if s.NodeGroup != group {

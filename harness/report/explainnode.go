@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // stays says why a node stays, by upstream's word for it (simulator.UnremovableReason).
@@ -67,7 +68,7 @@ func ExplainNode(r *scalehist.ReplayReport, name string) (*Explanation, error) {
 	e := explaining(r, "node "+name)
 	for _, n := range r.Start.Nodes {
 		if n.Name == name {
-			e.say(r.StartTime, "It stood at the start%s, with %s.", ofGroup(n.NodeGroup), count(n.Pods, "pod"))
+			e.say(r.StartTime, "It stood at the start%s, with %s.", ofGroup(n.NodeGroup), plural.Of(n.Pods, "pod"))
 		}
 	}
 	for _, n := range r.ScaledUpNodes {
@@ -84,7 +85,7 @@ func ExplainNode(r *scalehist.ReplayReport, name string) (*Explanation, error) {
 	}
 	for _, n := range r.End.Nodes {
 		if n.Name == name {
-			e.say(r.EndTime, "At the end it stands, with %s.", count(n.Pods, "pod"))
+			e.say(r.EndTime, "At the end it stands, with %s.", plural.Of(n.Pods, "pod"))
 		}
 	}
 	return e.done(), nil
@@ -108,7 +109,7 @@ func (e *explainer) nodeDecisions(name string) {
 			}
 			what := "empty"
 			if len(n.Pods) > 0 {
-				what = fmt.Sprintf("with %s to move: %s", count(len(n.Pods), "pod"), some(n.Pods, 5))
+				what = fmt.Sprintf("with %s to move: %s", plural.Of(len(n.Pods), "pod"), some(n.Pods, 5))
 			}
 			e.say(d.At, "Loop %d: its removal began: unneeded since %s, %.1f%% utilized, %s.", d.Loop, offset(e.r, n.UnneededSince), 100*n.Utilization, what)
 			last = "deleting"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // ExplainPod says what became of a pod ("namespace/name"; without a namespace it is in "default"): when it came, which
@@ -129,7 +130,7 @@ func (e *explainer) podDecisions(name string) {
 func (e *explainer) podDecision(d scalehist.Decision, name string) string {
 	head := "it found no room"
 	if n := len(d.UnschedulablePods) - 1; n > 0 {
-		head += fmt.Sprintf(", with %s", count(n, "other pod"))
+		head += fmt.Sprintf(", with %s", plural.Of(n, "other pod"))
 	}
 	pick, ok := chosen(d)
 	switch {

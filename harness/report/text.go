@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/internal/widetable"
 )
 
@@ -58,8 +59,9 @@ func groupTable(r *scalehist.ReplayReport) string {
 		header = append(header, "recorded final", "up", "down", "")
 	}
 	t.AppendHeader(header)
+	t.SetColumnConfigs([]table.ColumnConfig{{Name: "max", Align: text.AlignRight}}) // a guess has a question mark
 	for _, g := range r.NodeGroups {
-		row := table.Row{g.Name, g.MachineType, g.MinSize, g.MaxSize, g.Initial, g.Final, signed("+", g.ScaledUp), signed("-", g.ScaledDown)}
+		row := table.Row{g.Name, g.MachineType, g.MinSize, g.Bounds().MaxText(), g.Initial, g.Final, signed("+", g.ScaledUp), signed("-", g.ScaledDown)}
 		if r.Recorded != nil {
 			row = append(row, value(g.RecordedFinal), signed("+", value(g.RecordedScaledUp)), signed("-", value(g.RecordedScaledDown)), mark(r, g))
 		}
@@ -154,7 +156,7 @@ func sizeAt(g scalehist.NodeGroupResult, at time.Duration) int {
 }
 
 func writeDecisions(b *strings.Builder, r *scalehist.ReplayReport) {
-	fmt.Fprintf(b, "\ndecisions (%d of %d loops mattered):\n", len(r.Decisions), r.Loops)
+	fmt.Fprintf(b, "\ndecisions (%d of %s mattered):\n", len(r.Decisions), plural.Of(r.Loops, "loop"))
 	for _, d := range r.Decisions {
 		fmt.Fprintf(b, "  %-9s %s\n", offset(r, d.At), d.Summary())
 		for _, line := range because(d) {
@@ -166,19 +168,19 @@ func writeDecisions(b *strings.Builder, r *scalehist.ReplayReport) {
 func writePods(b *strings.Builder, r *scalehist.ReplayReport) {
 	p := r.Pending
 	fmt.Fprintf(b, "\npending: %d of %s waited %.1f pod-seconds in all, %d still waiting at the end; of all, p50 %.1fs, p95 %.1fs, max %.1fs\n",
-		p.Pods, count(p.Of, "pod"), p.PodSeconds, p.StillWaiting, p.P50, p.P95, p.Max)
+		p.Pods, plural.Of(p.Of, "pod"), p.PodSeconds, p.StillWaiting, p.P50, p.P95, p.Max)
 	if len(r.UnschedulableAtEnd) == 0 {
 		b.WriteString("unschedulable at end: none\n")
 		return
 	}
-	fmt.Fprintf(b, "unschedulable at end: %s\n", count(len(r.UnschedulableAtEnd), "pod"))
+	fmt.Fprintf(b, "unschedulable at end: %s\n", plural.Of(len(r.UnschedulableAtEnd), "pod"))
 	// Pods of one workload have one reason: it is said once.
 	names := map[string][]string{}
 	for _, p := range r.UnschedulableAtEnd {
 		names[p.Message] = append(names[p.Message], p.Namespace+"/"+p.Name)
 	}
 	for _, message := range keys(names) {
-		fmt.Fprintf(b, "  %s: %s\n    %s\n", count(len(names[message]), "pod"), some(names[message], 5), message)
+		fmt.Fprintf(b, "  %s: %s\n    %s\n", plural.Of(len(names[message]), "pod"), some(names[message], 5), message)
 	}
 }
 

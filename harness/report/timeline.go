@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Timeline is the golden form of a report: one decision a line, offsets instead of dates, then where everything ended.
@@ -40,7 +41,7 @@ func Timeline(r *scalehist.ReplayReport) string {
 		}
 	}
 	fmt.Fprintf(&b, "pending %s of %d, %.3f pod-seconds, p50 %.3fs, p95 %.3fs, max %.3fs, %d still waiting\n",
-		count(r.Pending.Pods, "pod"), r.Pending.Of, r.Pending.PodSeconds, r.Pending.P50, r.Pending.P95, r.Pending.Max, r.Pending.StillWaiting)
+		plural.Of(r.Pending.Pods, "pod"), r.Pending.Of, r.Pending.PodSeconds, r.Pending.P50, r.Pending.P95, r.Pending.Max, r.Pending.StillWaiting)
 	for _, p := range r.UnschedulableAtEnd {
 		fmt.Fprintf(&b, "unschedulable %s/%s: %s\n", p.Namespace, p.Name, p.Message)
 	}
@@ -139,7 +140,7 @@ func because(d scalehist.Decision) []string {
 		if o.Chosen {
 			mark = "*"
 		}
-		line := fmt.Sprintf("%s option %s: %s for %s", mark, o.NodeGroup, count(o.NodeCount, "node"), count(o.Pods, "pod"))
+		line := fmt.Sprintf("%s option %s: %s for %s", mark, o.NodeGroup, plural.Of(o.NodeCount, "node"), plural.Of(o.Pods, "pod"))
 		if len(o.SimilarNodeGroups) > 0 {
 			line += ", similar " + strings.Join(o.SimilarNodeGroups, ",")
 		}
@@ -170,7 +171,7 @@ func becauseDown(d scalehist.Decision) []string {
 	for _, n := range d.Deleting {
 		what := "empty"
 		if len(n.Pods) > 0 {
-			what = count(len(n.Pods), "pod") + " to move"
+			what = plural.Of(len(n.Pods), "pod") + " to move"
 		}
 		out = append(out, fmt.Sprintf("- removing %s of %s: unneeded for %s, %.1f%% utilized, %s", n.Node, n.NodeGroup, d.At.Sub(n.UnneededSince), 100*n.Utilization, what))
 	}
@@ -188,14 +189,6 @@ func becauseDown(d scalehist.Decision) []string {
 		}
 	}
 	return out
-}
-
-// count prints a number with its noun: "1 pod", "2 pods".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func offset(r *scalehist.ReplayReport, t time.Time) string {

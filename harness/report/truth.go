@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // TruthText says how a report compares with everything a real autoscaler was seen to do; empty without a verdict.
@@ -20,7 +21,7 @@ func TruthText(r *scalehist.ReplayReport) string {
 	if !v.Agreed {
 		word = "differs"
 	}
-	fmt.Fprintf(&b, "truth: %s with what the autoscaler was seen to do in %s (%s of %s)\n", word, count(v.Runs, "run"), count(v.Outcomes, "outcome"), v.Scenario)
+	fmt.Fprintf(&b, "truth: %s with what the autoscaler was seen to do in %s (%s of %s)\n", word, plural.Of(v.Runs, "run"), plural.Of(v.Outcomes, "outcome"), v.Scenario)
 	switch {
 	case v.Outcome > 0:
 		fmt.Fprintf(&b, "  outcome: number %d of those seen: %s\n", v.Outcome, outcomeText(v.Replayed))
@@ -38,7 +39,7 @@ func TruthText(r *scalehist.ReplayReport) string {
 	d := v.FirstDifference
 	switch {
 	case d == nil && v.FirstSteps > 0:
-		fmt.Fprintf(&b, "  steps: %s that every run took alike, taken\n", count(v.FirstSteps, "first step"))
+		fmt.Fprintf(&b, "  steps: %s that every run took alike, taken\n", plural.Of(v.FirstSteps, "first step"))
 	case d != nil:
 		fmt.Fprintf(&b, "  steps: step %d of the %d that every run took alike parts (%s): %s\n", d.Number, v.FirstSteps, d.Kind, d.Reason)
 		fmt.Fprintf(&b, "    seen     %s\n", stepText(r, &d.Seen))

@@ -7,6 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // VerdictLine is the verdict against the recording on one line: "agrees", "differs in scaled-down, unschedulable"; empty where
@@ -105,7 +106,7 @@ func VerdictPage(r *scalehist.ReplayReport) string {
 		return VerdictText(r)
 	}
 	if within > 0 {
-		fmt.Fprintf(&b, "  and %s within one scan interval\n", count(within, "step"))
+		fmt.Fprintf(&b, "  and %s within one scan interval\n", plural.Of(within, "step"))
 	}
 	return VerdictText(r) + "differences from the recording:\n" + b.String()
 }

@@ -157,7 +157,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	q, err := DecodeRequest([]byte(`{"apiVersion":"recommender.scalehist.io/v1","now":"2026-03-01T10:00:00Z",
-		"nodeGroups":[{"name":"bare","minSize":0,"maxSize":3,"targetSize":0}],
+		"nodeGroups":[{"name":"bare","minSize":0,"maxSize":3,"guessedMax":true,"targetSize":0}],
 		"objects":[{"apiVersion":"v1","kind":"List","items":[
 			{"apiVersion":"v1","kind":"Pod","metadata":{"name":"db"},"spec":{"priorityClassName":"high","containers":[{"name":"c"}],"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"d"}}]}},
 			{"apiVersion":"v1","kind":"Pod","metadata":{"name":"ds","ownerReferences":[{"apiVersion":"apps/v1","kind":"DaemonSet","name":"x","uid":"x","controller":true}]},"spec":{"containers":[{"name":"c"}]}}]}]}`), DecodeOptions{})
@@ -169,7 +169,8 @@ func TestWarnings(t *testing.T) {
 		"default/db: the pods' PersistentVolumeClaims are not among the objects, so pending ones fit nowhere: add claims, volumes and storage classes to objects",
 		"default/db: the pods have a priorityClassName and no priority, which counts as 0: set spec.priority",
 		"bare: the node groups have no template and no node, so they cannot grow: give nodeGroups with a template",
-		"1 pods of DaemonSets and no DaemonSet among the objects: a new node is taken to have DaemonSet pods only where a node of its group stands",
+		"bare: nobody recorded how large the node groups may be: their max size is a guess, the most nodes seen at once; give nodeGroups with a maxSize",
+		"1 pod of DaemonSets and no DaemonSet among the objects: a new node is taken to have DaemonSet pods only where a node of its group stands",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

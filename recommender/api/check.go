@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/virtualca/drain"
 )
@@ -24,7 +25,7 @@ func Warnings(r *recommender.Request) []string {
 	for _, c := range r.Objects.PersistentVolumeClaims {
 		claims[c.Namespace+"/"+c.Name] = true
 	}
-	var claimless, prioless, templateless []string
+	var claimless, prioless, templateless, guessed []string
 	daemons := 0
 	for _, p := range r.Objects.Pods {
 		name := p.Namespace + "/" + p.Name
@@ -45,6 +46,9 @@ func Warnings(r *recommender.Request) []string {
 		stands := slices.ContainsFunc(r.Objects.Nodes, func(n *corev1.Node) bool {
 			return cmp.Or(r.NodeGroupOf[n.Name], n.Annotations[v1alpha1.NodeGroupAnnotation]) == g.Name
 		})
+		if g.GuessedMax {
+			guessed = append(guessed, g.Name)
+		}
 		if g.Template == nil && !stands {
 			templateless = append(templateless, g.Name)
 		}
@@ -63,8 +67,9 @@ func Warnings(r *recommender.Request) []string {
 	warn(claimless, "the pods' PersistentVolumeClaims are not among the objects, so pending ones fit nowhere: add claims, volumes and storage classes to objects")
 	warn(prioless, "the pods have a priorityClassName and no priority, which counts as 0: set spec.priority")
 	warn(templateless, "the node groups have no template and no node, so they cannot grow: give nodeGroups with a template")
+	warn(guessed, "nobody recorded how large the node groups may be: their max size is a guess, the most nodes seen at once; give nodeGroups with a maxSize")
 	if daemons > 0 && len(r.Objects.DaemonSets) == 0 {
-		out = append(out, fmt.Sprintf("%d pods of DaemonSets and no DaemonSet among the objects: a new node is taken to have DaemonSet pods only where a node of its group stands", daemons))
+		out = append(out, plural.Of(daemons, "pod")+" of DaemonSets and no DaemonSet among the objects: a new node is taken to have DaemonSet pods only where a node of its group stands")
 	}
 	return out
 }

@@ -22,7 +22,7 @@ func FromRequest(r *recommender.Request) *Request {
 		Strategy: r.Strategy, Scoring: r.Scoring, Weights: r.Weights, Constraints: fromConstraints(&r.Constraints)}
 	for i := range r.NodeGroups {
 		g := &r.NodeGroups[i]
-		out.NodeGroups = append(out.NodeGroups, NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, TargetSize: g.TargetSize, Zone: g.Zone,
+		out.NodeGroups = append(out.NodeGroups, NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, GuessedMax: g.GuessedMax, TargetSize: g.TargetSize, Zone: g.Zone,
 			MachineType: g.MachineType, Template: g.Template, Upcoming: g.Upcoming, TemplatePods: g.TemplatePods})
 	}
 	return out
@@ -58,7 +58,7 @@ func (r *Request) Recommender() (*recommender.Request, []string) {
 	var groups []recommender.NodeGroup
 	for i := range r.NodeGroups {
 		g := &r.NodeGroups[i]
-		groups = append(groups, recommender.NodeGroup{NodeGroup: scalehist.NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, TargetSize: g.TargetSize,
+		groups = append(groups, recommender.NodeGroup{NodeGroup: scalehist.NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, GuessedMax: g.GuessedMax, TargetSize: g.TargetSize,
 			Zone: g.Zone, MachineType: g.MachineType, Template: g.Template}, Upcoming: g.Upcoming, TemplatePods: g.TemplatePods})
 	}
 	if s := r.Snapshot; s != nil {
@@ -88,7 +88,7 @@ func (r *Request) Recommender() (*recommender.Request, []string) {
 // nodeGroupOf turns the object of object logs into the domain's. Its template becomes a Node without a name.
 func nodeGroupOf(g *v1alpha1.NodeGroup) scalehist.NodeGroup {
 	out := scalehist.NodeGroup{Name: g.Name, MinSize: int(g.Spec.MinSize), MaxSize: int(g.Spec.MaxSize), TargetSize: int(g.Spec.TargetSize),
-		Zone: g.Spec.Zone, MachineType: g.Spec.MachineType}
+		GuessedMax: g.GuessedMax(), Zone: g.Spec.Zone, MachineType: g.Spec.MachineType}
 	if t := g.Spec.Template.DeepCopy(); t != nil {
 		out.Template = &corev1.Node{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}
 	}

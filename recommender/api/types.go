@@ -55,6 +55,8 @@ type NodeGroup struct {
 	Name    string `json:"name"`
 	MinSize int    `json:"minSize"`
 	MaxSize int    `json:"maxSize"`
+	// GuessedMax: the limit is not known, and maxSize is the most nodes seen at once. Texts that name the limit say so.
+	GuessedMax bool `json:"guessedMax,omitempty"`
 	// TargetSize is the number of nodes asked for, those that have not joined yet included.
 	TargetSize  int    `json:"targetSize"`
 	Zone        string `json:"zone,omitempty"`

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
@@ -53,11 +54,11 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	}
 	tmp, err := createTemp(dst)
 	if err != nil {
-		return report, fmt.Errorf("import to %s: %w", dst, err)
+		return report, fmt.Errorf("write %s: %w", dst, err)
 	}
 	defer func() { err = errors.Join(err, removeHistory(tmp.Name())) }()
 	if err := errors.Join(tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return report, fmt.Errorf("import to %s: %w", dst, err)
+		return report, fmt.Errorf("write %s: %w", dst, err)
 	}
 	in, err := objectlog.NewReader(r, o.Name)
 	if err != nil {
@@ -65,7 +66,7 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	}
 	w, err := Create(ctx, tmp.Name(), Options{Cluster: o.Cluster, Source: importSource + filepath.Base(o.Name), unsynced: true})
 	if err != nil {
-		return report, fmt.Errorf("import to %s: %w", dst, err)
+		return report, fmt.Errorf("write %s: %w", dst, err)
 	}
 	w.path = dst // in messages
 	i := importer{name: o.Name, in: in, w: w, progress: o.Progress}
@@ -219,19 +220,19 @@ func (i *importer) warnings() []string {
 	out := i.in.Warnings()
 	c := i.w.Counts()
 	for _, w := range []struct {
-		n    int64
-		text string
+		n          int64
+		noun, text string
 	}{
-		{c.Replaced, "%d objects were replaced under the same name without a delete: their deletion was not seen"},
-		{c.UnknownUpdates, "%d updates of unknown objects were taken as adds"},
-		{c.UnknownDeletes, "%d deletes of unknown objects were ignored"},
+		{c.Replaced, "object", "replaced under the same name without a delete: the deletion was not seen"},
+		{c.UnknownUpdates, "update", "of unknown objects, taken as adds"},
+		{c.UnknownDeletes, "delete", "of unknown objects, ignored"},
 	} {
 		if w.n > 0 {
-			out = append(out, fmt.Sprintf(w.text, w.n))
+			out = append(out, plural.Of(w.n, w.noun)+" "+w.text)
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(c.Left)) {
-		out = append(out, fmt.Sprintf("left out %d changes of kind %s: not part of a history", c.Left[kind], kind))
+		out = append(out, fmt.Sprintf("left out %s of kind %s: not part of a history", plural.Of(c.Left[kind], "change"), kind))
 	}
 	return out
 }
@@ -239,7 +240,7 @@ func (i *importer) warnings() []string {
 // publish syncs the finished file and gives it its name.
 func publish(tmp, dst string, force bool) error {
 	if err := syncFile(tmp); err != nil {
-		return fmt.Errorf("import to %s: sync: %w", dst, WithoutPaths(err))
+		return fmt.Errorf("write %s: sync: %w", dst, WithoutPaths(err))
 	}
 	if !force {
 		err := os.Link(tmp, dst) // unlike a rename, this never replaces a file that came meanwhile

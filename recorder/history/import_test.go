@@ -101,7 +101,7 @@ func TestImportWithoutUIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"1 updates of unknown objects were taken as adds", "1 deletes of unknown objects were ignored"}
+	want := []string{"1 update of unknown objects, taken as adds", "1 delete of unknown objects, ignored"}
 	if diff := cmp.Diff(want, report.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

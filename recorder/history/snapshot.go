@@ -45,7 +45,7 @@ func nodeGroups(groups []*v1alpha1.NodeGroup) []scalehist.NodeGroup {
 // NodeGroup turns the recorded object into the domain's. The template becomes a Node without a name.
 func NodeGroup(g *v1alpha1.NodeGroup) scalehist.NodeGroup {
 	out := scalehist.NodeGroup{Name: g.Name, MinSize: int(g.Spec.MinSize), MaxSize: int(g.Spec.MaxSize),
-		TargetSize: int(g.Spec.TargetSize), Zone: g.Spec.Zone, MachineType: g.Spec.MachineType, Options: optionsOf(g.Spec.Options)}
+		TargetSize: int(g.Spec.TargetSize), GuessedMax: g.GuessedMax(), Zone: g.Spec.Zone, MachineType: g.Spec.MachineType, Options: optionsOf(g.Spec.Options)}
 	if t := g.Spec.Template.DeepCopy(); t != nil {
 		out.Template = &corev1.Node{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}
 	}
@@ -59,6 +59,9 @@ func NodeGroupObject(g scalehist.NodeGroup) *v1alpha1.NodeGroup {
 		ObjectMeta: metav1.ObjectMeta{Name: g.Name},
 		Spec: v1alpha1.NodeGroupSpec{MinSize: int32(g.MinSize), MaxSize: int32(g.MaxSize), TargetSize: int32(g.TargetSize),
 			Zone: g.Zone, MachineType: g.MachineType, Options: optionsObject(g.Options)},
+	}
+	if g.GuessedMax {
+		out.Annotations = map[string]string{v1alpha1.BoundsFromAnnotation: v1alpha1.BoundsFromNodes}
 	}
 	if t := g.Template.DeepCopy(); t != nil {
 		out.Spec.Template = &v1alpha1.NodeTemplate{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Mapping is the content of a mapping file, YAML:
@@ -96,7 +97,7 @@ func ParseFile(data []byte) (Source, error) {
 	return f, nil
 }
 
-func (f *file) Name() string { return fmt.Sprintf("mapping file with %d groups", len(f.groups)) }
+func (f *file) Name() string { return "mapping file with " + plural.Of(len(f.groups), "group") }
 
 func (f *file) GroupOf(n *corev1.Node) string {
 	for i, g := range f.groups {

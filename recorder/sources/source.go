@@ -20,13 +20,13 @@ const (
 	// TargetSizeFrom annotates a NodeGroup with where its target size comes from: FromNodes, FromStatus, FromObject.
 	TargetSizeFrom = v1alpha1.GroupName + "/target-size-from"
 	// BoundsFrom annotates a NodeGroup with where its bounds come from.
-	BoundsFrom = v1alpha1.GroupName + "/bounds-from"
+	BoundsFrom = v1alpha1.BoundsFromAnnotation
 	// AutoscalerName annotates a NodeGroup with the name the cluster-autoscaler has for it, where that is another: the
 	// URL of an instance group, the name of a scale set.
 	AutoscalerName = v1alpha1.GroupName + "/autoscaler-name"
 
 	// FromNodes: counted. As a bound it is 0 to the most nodes seen at once, which the real bounds contain.
-	FromNodes = "nodes"
+	FromNodes = v1alpha1.BoundsFromNodes
 	// FromFlags: --nodes=min:max:name of the cluster-autoscaler.
 	FromFlags = "cluster-autoscaler"
 	// FromStatus: the ConfigMap cluster-autoscaler-status.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -67,6 +68,18 @@ func TestOpenAPI(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for name, scenario := range map[string]string{"kept": "k", "a": "shadowed by a.json", "empty": ""} {
+		if err := os.Mkdir(filepath.Join(reports, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if scenario == "" {
+			continue
+		}
+		text := fmt.Sprintf(`{"version":"scalehist.io/report/v1","scenario":%q}`, scenario)
+		if err := os.WriteFile(filepath.Join(reports, name, "report.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s := newSite(t, func(o *Options) { o.Reports = reports })
 	data := s.get("/api/openapi.json").body
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
@@ -103,8 +116,15 @@ func TestOpenAPI(t *testing.T) {
 	}
 	var list struct{ Reports []Report }
 	s.json("/api/reports", &list)
-	if len(list.Reports) != 2 {
-		t.Errorf("reports %+v, want a.json and b.json", list.Reports)
+	names := map[string]string{}
+	for _, r := range list.Reports {
+		names[r.Name] = r.Scenario
+	}
+	if diff := cmp.Diff(map[string]string{"a.json": "s", "b.json": "", "kept.json": "k"}, names); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+	if a := s.get("/api/reports/kept.json"); !strings.Contains(string(a.body), `"scenario":"k"`) {
+		t.Errorf("report of a folder, as replay --report-dir keeps it: %s", a.body)
 	}
 	if a := s.get("/api/reports/a.json"); !strings.Contains(string(a.body), `"scenario":"s"`) {
 		t.Errorf("report: %s", a.body)

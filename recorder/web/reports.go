@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -37,6 +38,9 @@ var reportName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,122}\.json$`)
 // maxReport bounds a report that is read, in bytes.
 const maxReport = 256 << 20
 
+// reportFile is what 'scalehist replay --report-dir' calls a report: DIR/NAME/report.json is shown as NAME.json, unless there is such a file.
+const reportFile = "report.json"
+
 // openReport opens a report. The root refuses links that lead out of the directory.
 func (s *Server) openReport(name string) (*os.File, error) {
 	unknown := withStatus(http.StatusNotFound, "there is no report %q", name)
@@ -49,6 +53,9 @@ func (s *Server) openReport(name string) (*os.File, error) {
 	}
 	defer root.Close()
 	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = root.Open(filepath.Join(strings.TrimSuffix(name, ".json"), reportFile))
+	}
 	if err != nil {
 		return nil, unknown
 	}
@@ -71,14 +78,23 @@ func (s *Server) reports() ([]Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reports: %w", err)
 	}
+	listed := map[string]bool{}
 	for _, e := range entries {
-		f, err := s.openReport(e.Name())
+		name := e.Name()
+		if !strings.HasSuffix(name, ".json") {
+			name += ".json" // a directory; of other files there is no report of that name
+		}
+		if listed[name] {
+			continue
+		}
+		f, err := s.openReport(name)
 		if err != nil {
 			continue
 		}
-		r, err := readReport(e.Name(), f)
+		listed[name] = true
+		r, err := readReport(name, f)
 		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, fmt.Errorf("report %s: %w", e.Name(), err)
+			return nil, fmt.Errorf("report %s: %w", name, err)
 		}
 		out = append(out, r)
 	}

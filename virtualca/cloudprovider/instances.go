@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // InstanceState says where an instance is in its life.
@@ -136,7 +138,7 @@ func (p *Provider) IncreaseSize(ctx context.Context, now time.Time, name string,
 		return fmt.Errorf("size increase of %s must be positive, got %d", name, delta)
 	}
 	if g.TargetSize+delta > g.MaxSize {
-		return fmt.Errorf("size increase of %s is too large: desired %d, max %d", name, g.TargetSize+delta, g.MaxSize)
+		return fmt.Errorf("size increase of %s is too large: desired %d, max %d%s", name, g.TargetSize+delta, g.MaxSize, g.GuessNote())
 	}
 	if err := p.answers(name, now); err != nil {
 		return err
@@ -222,7 +224,7 @@ func (p *Provider) DeleteNodes(ctx context.Context, now time.Time, name string, 
 		seen[n] = true
 	}
 	if running > 0 && g.TargetSize-len(nodeNames) < g.MinSize {
-		return fmt.Errorf("delete %d nodes of %s: min size reached (target %d, min %d)", len(nodeNames), name, g.TargetSize, g.MinSize)
+		return fmt.Errorf("delete %s of %s: min size reached (target %d, min %d)", plural.Of(len(nodeNames), "node"), name, g.TargetSize, g.MinSize)
 	}
 	from := g.TargetSize
 	defer func() { p.resized(now, g, from, nodeNames) }()

@@ -217,7 +217,7 @@ func (p *Provider) SetBounds(name string, minSize, maxSize int) error {
 		return errNoGroup(name)
 	}
 	next := g.NodeGroup
-	next.MinSize, next.MaxSize = minSize, maxSize
+	next.MinSize, next.MaxSize, next.GuessedMax = minSize, maxSize, false
 	if err := checkGroup(next); err != nil {
 		return fmt.Errorf("set bounds: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Loop is one loop of a run, ours or upstream's, as far as both tell.
@@ -154,11 +155,7 @@ func (c Case) SampleLoops() ([]Loop, error) {
 			}
 		}
 		for _, reason := range slices.Sorted(maps.Keys(pods)) {
-			n := "1 pod"
-			if pods[reason] != 1 {
-				n = fmt.Sprintf("%d pods", pods[reason])
-			}
-			l.Reasons = append(l.Reasons, fmt.Sprintf("%s (%s)", reason, n))
+			l.Reasons = append(l.Reasons, fmt.Sprintf("%s (%s)", reason, plural.Of(pods[reason], "pod")))
 		}
 		for node, reason := range it.ScaleDown.Unremovable {
 			l.Reasons = append(l.Reasons, fmt.Sprintf("node %s: %s", node, reason))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist/harness/report/compare"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 func init() { register(newCompareCommand) }
@@ -131,7 +132,7 @@ func (f *compareFlags) sides(cmd *cobra.Command, s IO, args []string) ([]compare
 	if len(args) < 2 {
 		return nil, UsageErrorf(cmd, "%s: give two reports or more, the baseline first", cmd.CommandPath())
 	}
-	labels, err := f.labelled(cmd, labelsOf(args), "reports")
+	labels, err := f.labelled(cmd, labelsOf(args), "report")
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (f *compareFlags) replayed(cmd *cobra.Command, s IO, args []string) ([]comp
 	for _, p := range points {
 		labels = append(labels, p.Label())
 	}
-	if labels, err = f.labelled(cmd, labels, "replays"); err != nil {
+	if labels, err = f.labelled(cmd, labels, "replay"); err != nil {
 		return nil, err
 	}
 	list, err := f.grid.replayAll(cmd, s, path, points)
@@ -195,7 +196,7 @@ func (f *compareFlags) labelled(cmd *cobra.Command, labels []string, what string
 		return labels, nil
 	}
 	if len(f.labels) != len(labels) {
-		return nil, UsageErrorf(cmd, "--label: %d labels for %d %s", len(f.labels), len(labels), what)
+		return nil, UsageErrorf(cmd, "--label: %s for %s", plural.Of(len(f.labels), "label"), plural.Of(len(labels), what))
 	}
 	return f.labels, nil
 }

@@ -50,7 +50,7 @@ func TestCompare(t *testing.T) {
 		{"give two reports or more, the baseline first", []string{a}},
 		{"cannot be compared: they replay different recordings", []string{a, other}},
 		{"report no/report does not exist", []string{a, "no/report"}},
-		{"--label: 1 labels for 2 reports", []string{a, b, "--label", "x"}},
+		{"--label: 1 label for 2 reports", []string{a, b, "--label", "x"}},
 		{`--output "xml": must be text, markdown or json`, []string{a, b, "-o", "xml"}},
 		{"--explain-metrics takes no reports", []string{a, "--explain-metrics"}},
 	} {

@@ -91,6 +91,12 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		suggestion = near.Suggest("--"+unknown.GetSpecifiedName(), known)
 	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if want := wanted(invalid.GetFlag(), invalid.GetValue()); want != "" {
+			return UsageErrorf(cmd, "%s: --%s %s: %s", cmd.CommandPath(), invalid.GetFlag().Name, invalid.GetValue(), want)
+		}
+	}
 	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf("%s: %w%s", cmd.CommandPath(), err, suggestion)}
 }
 

@@ -78,11 +78,27 @@ The exit code is 0 when every limit holds, 1 on a violation, 2 on an error, such
 	cmd.AddCommand(&cobra.Command{
 		Use:     "init",
 		Short:   "Print a policy to begin with, with comments",
-		Long:    "init prints a policy that passes a candidate which is not worse. Read it, change the limits, and keep it beside the scenarios.",
-		Example: "  scalehist gate init > gate.yaml",
+		Long:    "init prints a policy that passes a candidate which is not worse. Read it, change the limits, and keep it beside the scenarios.\nIts first line names a JSON Schema beside it, which 'scalehist gate schema' prints.",
+		Example: "  scalehist gate init > gate.yaml\n  scalehist gate schema > gate.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprint(s.Out, gate.Example())
+			return err
+		},
+	})
+	cmd.AddCommand(&cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of a policy, for editors",
+		Long: `schema prints the JSON Schema of a policy (docs/gate.schema.json). Kept as gate.schema.json beside a policy of 'scalehist gate init', it lets
+editors with the YAML language server complete metrics and mark what is wrong.`,
+		Example: "  scalehist gate schema > gate.schema.json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			schema, err := gate.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = s.Out.Write(schema)
 			return err
 		},
 	})

@@ -33,10 +33,10 @@ func TestImportInspectExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := scalehist(t, "", "import", log, "-o", db, "--cluster", "test")
-	if code != cli.ExitOK || !strings.Contains(out, "3 lines, 2026-01-01T00:00:00Z to 2026-01-01T00:00:10Z: 1 objects added, 1 updates") {
+	if code != cli.ExitOK || !strings.Contains(out, "3 lines, 2026-01-01T00:00:00Z to 2026-01-01T00:00:10Z: 1 object added, 1 update") {
 		t.Fatalf("import: %d\n%s%s", code, out, errs)
 	}
-	if !strings.Contains(errs, "warning: skipped 1 lines of kind example.com/v1/Widget") {
+	if !strings.Contains(errs, "warning: skipped 1 line of kind example.com/v1/Widget") {
 		t.Errorf("import does not warn:\n%s", errs)
 	}
 	if code, _, errs = scalehist(t, "", "import", log, "-o", db); code != cli.ExitFailed || !strings.Contains(errs, "replace it with --overwrite") {
@@ -106,9 +106,9 @@ func TestErrorsNameWhatWasAsked(t *testing.T) {
 		{[]string{"export", db, "-o", folder}, "write " + folder + ": it is a directory"},
 		{[]string{"export", db, "-o", missing}, "write " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
 		{[]string{"import", log, "-o", ""}, "import: no file to make: give -o FILE.db"},
-		{[]string{"import", log, "-o", folder}, "import to " + folder + ": it is a directory"},
-		{[]string{"import", log, "-o", folder, "--overwrite"}, "import to " + folder + ": it is a directory"},
-		{[]string{"import", log, "-o", missing}, "import to " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
+		{[]string{"import", log, "-o", folder}, "write " + folder + ": it is a directory"},
+		{[]string{"import", log, "-o", folder, "--overwrite"}, "write " + folder + ": it is a directory"},
+		{[]string{"import", log, "-o", missing}, "write " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
 	} {
 		code, _, errs := scalehist(t, "", c.args...)
 		if code != cli.ExitFailed || !strings.Contains(errs, c.want) || strings.Contains(errs, "/.") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -62,8 +63,8 @@ appears complete or not at all.`,
 				fmt.Fprintf(s.Err, "warning: %s\n", w)
 			}
 			c := report.Counts
-			fmt.Fprintf(s.Out, "%s: %d lines, %s to %s: %d objects added, %d updates, %d deletions, %d events\n", to, report.Lines,
-				stamp(report.From), stamp(report.To), c.Added, c.Updated, c.Deleted, c.Events)
+			fmt.Fprintf(s.Out, "%s: %s, %s to %s: %s added, %s, %s, %s\n", to, plural.Of(report.Lines, "line"),
+				stamp(report.From), stamp(report.To), plural.Of(c.Added, "object"), plural.Of(c.Updated, "update"), plural.Of(c.Deleted, "deletion"), plural.Of(c.Events, "event"))
 			return nil
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
@@ -317,7 +318,7 @@ func (v *inspection) printSettings(s IO, f Format) {
 	if len(v.Settings.Flags) == 0 {
 		return
 	}
-	fmt.Fprintf(s.Out, "\nAutoscaler settings (%d changes later)\n", len(v.Changes))
+	fmt.Fprintf(s.Out, "\nAutoscaler settings (%s later)\n", plural.Of(len(v.Changes), "change"))
 	for _, flag := range v.Settings.Flags {
 		fmt.Fprintf(s.Out, "%s\n", flag)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder"
 	"github.com/scalehist/scalehist/recorder/sources"
 	"github.com/scalehist/scalehist/recorder/usage"
@@ -214,7 +215,7 @@ func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan err
 				limit = time.After(f.duration)
 			}
 			st := r.Stats()
-			fmt.Fprintf(s.Err, "recording %d objects into %s, node groups from %s; Ctrl-C stops\n", st.Objects, f.output, st.NodeGroups)
+			fmt.Fprintf(s.Err, "recording %s into %s, node groups from %s; Ctrl-C stops\n", plural.Of(st.Objects, "object"), f.output, st.NodeGroups)
 			for _, line := range recorder.RefusedText(r.Refused()) {
 				fmt.Fprintf(s.Err, "warning: %s\n", line)
 			}
@@ -254,8 +255,8 @@ func (f *recordFlags) summary(s IO, st recorder.Stats, took time.Duration) error
 		path = abs
 	}
 	fmt.Fprintf(s.Out, "recorded %s into %s\n", took.Round(time.Second), path)
-	fmt.Fprintf(s.Out, "%d objects at the end; %d added, %d updated, %d deleted, %d changes that do not matter for scaling, %d events\n",
-		st.Objects, c.Added, c.Updated, c.Deleted, c.Unchanged, c.Events)
+	fmt.Fprintf(s.Out, "%s at the end; %d added, %d updated, %d deleted, %s without effect on scaling, %s\n",
+		plural.Of(st.Objects, "object"), c.Added, c.Updated, c.Deleted, plural.Of(c.Unchanged, "change"), plural.Of(c.Events, "event"))
 	fmt.Fprintf(s.Out, "node groups from %s\n", strings.TrimSpace(st.NodeGroups))
 	return nil
 }

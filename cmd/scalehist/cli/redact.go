@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/redact"
 )
@@ -121,7 +122,7 @@ func runRedact(cmd *cobra.Command, s IO, src string, f *redactFlags) error {
 	if f.format == FormatJSON {
 		return s.PrintJSON(redactedJSON{f.to, *result})
 	}
-	t := Table{Title: fmt.Sprintf("%s: %d lines, %d words replaced", f.to, result.Lines, result.Words),
+	t := Table{Title: fmt.Sprintf("%s: %s, %s replaced", f.to, plural.Of(result.Lines, "line"), plural.Of(result.Words, "word")),
 		Columns: []Column{{Name: "what"}, {Name: "replaced", Right: true}}}
 	for _, class := range slices.Sorted(maps.Keys(result.Names)) {
 		t.Rows = append(t.Rows, []string{class, strconv.Itoa(result.Names[class])})

@@ -404,8 +404,11 @@ func (f *replayFlags) perGroup(cmd *cobra.Command, opts []harness.Option) ([]har
 		low, high, ok := strings.Cut(text, ":")
 		minSize, err1 := strconv.Atoi(low)
 		maxSize, err2 := strconv.Atoi(high)
-		if !ok || err1 != nil || err2 != nil || minSize < 0 || maxSize < minSize {
+		switch {
+		case !ok || err1 != nil || err2 != nil || minSize < 0:
 			return nil, UsageErrorf(cmd, "--bounds %s=%s: want min:max, such as 1:20", group, text)
+		case maxSize < minSize:
+			return nil, UsageErrorf(cmd, "--bounds %s=%s: min %d is above max %d: did you mean %s=%d:%d?", group, text, minSize, maxSize, group, maxSize, minSize)
 		}
 		opts = append(opts, harness.WithNodeGroupBounds(group, minSize, maxSize))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // replayView shows how far a replay is: virtual time, how fast it passes, nodes, pending pods, and what was done last.
@@ -64,7 +65,7 @@ func (v *replayView) lines(columns int) []string {
 	cells := []string{fmt.Sprintf("nodes %d", v.p.Nodes), fmt.Sprintf("pending %d", v.p.Pending)}
 	if v.p.Groups != nil {
 		for _, g := range v.p.Groups() {
-			cells = append(cells, fmt.Sprintf("%s %d/%d", g.Name, g.TargetSize, g.MaxSize))
+			cells = append(cells, fmt.Sprintf("%s %d/%s", g.Name, g.TargetSize, g.MaxText()))
 		}
 	}
 	last := "nothing was scaled yet"
@@ -79,7 +80,7 @@ func (v *replayView) line() string {
 	if speed := v.speed(); speed != "" {
 		parts = append(parts, speed)
 	}
-	parts = append(parts, fmt.Sprintf("%d nodes", v.p.Nodes), fmt.Sprintf("%d pending", v.p.Pending))
+	parts = append(parts, plural.Of(v.p.Nodes, "node"), fmt.Sprintf("%d pending", v.p.Pending))
 	if action := v.action(); action != "" {
 		parts = append(parts, "last "+action)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist/harness/report/html"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 func init() { register(newReportCommand) }
@@ -59,7 +60,7 @@ func runReport(cmd *cobra.Command, s IO, f *reportFlags, args []string) error {
 	labels := labelsOf(args)
 	if f.labels != nil {
 		if len(f.labels) != len(args) {
-			return UsageErrorf(cmd, "--label: %d labels for %d report(s)", len(f.labels), len(args))
+			return UsageErrorf(cmd, "--label: %s for %s", plural.Of(len(f.labels), "label"), plural.Of(len(args), "report"))
 		}
 		labels = f.labels
 	}

@@ -49,7 +49,7 @@ func TestReportPage(t *testing.T) {
 		{"nothing", nil, "give a report"},
 		{"no report", []string{"no/report"}, "report no/report does not exist: keep one with 'scalehist replay FILE.db --report-dir DIR'"},
 		{"no JSON", []string{written(t, "r.json", []byte("x"))}, "r.json is not a replay report"},
-		{"labels", []string{dir, "--label", "a,b"}, "--label: 2 labels for 1 report(s)"},
+		{"labels", []string{dir, "--label", "a,b"}, "--label: 2 labels for 1 report"},
 		{"one label twice", []string{dir, dir, "--label", "a,a", "-o", out}, `two reports are called "a"`},
 		{"no folder", []string{dir, "-o", filepath.Join(t.TempDir(), "no", "x.html")}, "no such file or directory"},
 	} {

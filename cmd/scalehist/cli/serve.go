@@ -22,6 +22,7 @@ import (
 
 	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/html"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/service"
 	"github.com/scalehist/scalehist/recorder/web"
 )
@@ -59,7 +60,8 @@ changes nothing. A cluster that cannot be recorded is tried again, 1s to 5m apar
 Without credentials it listens on this machine only. Another address needs --token-file (a bearer token, or the password
 of any user in a browser) or --client-ca (client certificates), best with --tls-cert and --tls-key.
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM, or --check found nothing; 2 error.`,
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, or --check found nothing; 1 --check found a file that cannot be used now, such as a
+kubeconfig that is not there; 2 error.`,
 		Example: `  # Record what clusters.yaml says, and look at http://127.0.0.1:8080
   scalehist serve --config clusters.yaml --dir histories
 
@@ -136,7 +138,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s IO) (err error) {
 		}
 	}
 	config := records.Config()
-	lines.printf("recording %s of %s into %s", clusterCount(config.Clusters), config.Path, f.dir)
+	lines.printf("recording %s of %s into %s", plural.Of(config.Clusters, "cluster"), config.Path, f.dir)
 	lines.printf("serving %s://%s; Ctrl-C stops", scheme, listener.Addr())
 	return f.serve(cmd.Context(), records, server, listener)
 }
@@ -191,15 +193,13 @@ func (f *serveFlags) checkConfig(s IO) error {
 	for _, p := range problems {
 		fmt.Fprintf(s.Err, "warning: %s\n", p)
 	}
-	fmt.Fprintf(s.Out, "%s: %s, no error\n", f.config, clusterCount(len(config.Clusters)))
-	return nil
-}
-
-func clusterCount(n int) string {
-	if n == 1 {
-		return "1 cluster"
+	clusters := plural.Of(len(config.Clusters), "cluster")
+	if len(problems) > 0 {
+		fmt.Fprintf(s.Out, "%s: %s, %s: what it names cannot be used now\n", f.config, clusters, plural.Of(len(problems), "problem"))
+		return Differed()
 	}
-	return fmt.Sprintf("%d clusters", n)
+	fmt.Fprintf(s.Out, "%s: %s, no error\n", f.config, clusters)
+	return nil
 }
 
 // options are the web app's, and the TLS files if there are any. Who listens to others must tell them apart.
@@ -258,7 +258,7 @@ func (l *stateLines) cluster(c service.Status) {
 	line := ""
 	switch c.State {
 	case service.StateRecording:
-		line = fmt.Sprintf("%s: recording %d objects of %s, node groups from %s", c.Name, c.Recorder.Objects, c.Server, c.Recorder.NodeGroups)
+		line = fmt.Sprintf("%s: recording %s of %s, node groups from %s", c.Name, plural.Of(c.Recorder.Objects, "object"), c.Server, c.Recorder.NodeGroups)
 	case service.StateFailed:
 		line = fmt.Sprintf("%s: not recorded, tried again: %s", c.Name, c.Reason)
 	case service.StateConnecting, service.StateStopping:
@@ -284,5 +284,5 @@ func (l *stateLines) config(c service.ConfigStatus) {
 		l.printf("the configuration is not in force, the one before it stays: %s", c.Problem)
 		return
 	}
-	l.printf("the configuration was read again: %s", clusterCount(c.Clusters))
+	l.printf("the configuration was read again: %s", plural.Of(c.Clusters, "cluster"))
 }

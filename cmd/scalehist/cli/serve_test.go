@@ -262,6 +262,11 @@ func TestServeErrors(t *testing.T) {
 	if code != ExitOK || !strings.Contains(stdout, "0 clusters, no error") {
 		t.Errorf("--check: exit %d, %q, %q", code, stdout, stderr)
 	}
+	gone := file("gone.yaml", "clusters:\n- {name: a, kubeconfig: nowhere.yaml}\n")
+	code, stdout, stderr = run(t, t.Context(), "serve", "--config", gone, "--check")
+	if code != ExitDiffered || !strings.Contains(stdout, "1 cluster, 1 problem") || strings.Contains(stdout, "no error") || !strings.Contains(stderr, "nowhere.yaml") {
+		t.Errorf("--check of a kubeconfig that is not there: exit %d, %q, %q", code, stdout, stderr)
+	}
 }
 
 func createNode(t *testing.T, client kubernetes.Interface, name, group string) {

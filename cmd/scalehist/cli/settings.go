@@ -160,6 +160,9 @@ func assign(flags *pflag.FlagSet, flag *pflag.Flag, c candidate) error {
 	}
 	for _, v := range c.values {
 		if err := flags.Set(flag.Name, v); err != nil {
+			if want := wanted(flag, v); want != "" {
+				return fmt.Errorf("%s: --%s %s: %s", c.source, flag.Name, v, want)
+			}
 			_, reason, _ := strings.Cut(err.Error(), "flag: ")
 			return fmt.Errorf("%s: --%s: %s", c.source, flag.Name, cmp.Or(reason, err.Error()))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report/metrics"
 	"github.com/scalehist/scalehist/harness/report/sweep"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 func init() { register(newSweepCommand) }
@@ -173,5 +174,5 @@ func failures(outcomes []sweep.Outcome) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d replays failed, the first: %w", n, len(outcomes), first)
+	return fmt.Errorf("%d of %s failed, the first: %w", n, plural.Of(len(outcomes), "replay"), first)
 }

@@ -91,7 +91,7 @@ func TestSweepStopped(t *testing.T) {
 	}))
 	defer server.Close()
 	code, stdout, stderr := run(t, ctx, sweepArgs("--jobs", "1", "--engine", "virtualca", "--engine", server.URL, "--set", "scan-interval=10s")...)
-	for _, want := range []string{"1  virtualca", "not run", "1 of 2 replays were not run: the sweep was stopped"} {
+	for _, want := range []string{"1  virtualca", "not run", "1 of 2 replays was not run: the sweep was stopped"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("lacks %q:\n%s", want, stdout)
 		}
@@ -169,7 +169,7 @@ func TestCompareReplaysNow(t *testing.T) {
 		"give one history to replay, or reports; not both": {h, a},
 		"--set says how to replay, and there is nothing":   {a, b, "--set", "expander=price,random"},
 		"replays side by side cannot be read":              {h, "--set", "scan-interval=" + seconds(13)},
-		"--label: 1 labels for 2 replays":                  {h, "--set", "expander=least-waste,most-pods", "--label", "x"},
+		"--label: 1 label for 2 replays":                   {h, "--set", "expander=least-waste,most-pods", "--label", "x"},
 		`virtualca expander=price: `:                       {h, "--set", "expander=least-waste,price"},
 		"history nowhere.db does not exist":                {"nowhere.db", "--set", "expander=least-waste,most-pods"},
 	} {

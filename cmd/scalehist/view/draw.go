@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	reports "github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // The looks. What they say is said by words and signs too, so that nothing is lost without colours.
@@ -107,7 +108,7 @@ func (m *Model) title() string {
 	switch {
 	case len(m.steps) == 0:
 	case len(m.shown) == 0:
-		head += fmt.Sprintf("  0 of %d decisions acted", len(m.steps))
+		head += fmt.Sprintf("  0 of %s acted", plural.Of(len(m.steps), "decision"))
 	default:
 		what := "steps that acted"
 		if m.all {
@@ -314,7 +315,7 @@ func (m *Model) pageView() []string {
 // Plain is the steps as lines, for where no terminal is.
 func Plain(r *scalehist.ReplayReport) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %d of %d loops mattered\n", clean(r.Scenario), clean(r.Autoscaler), len(r.Decisions), r.Loops)
+	fmt.Fprintf(&b, "%s: %s, %d of %s mattered\n", clean(r.Scenario), clean(r.Autoscaler), len(r.Decisions), plural.Of(r.Loops, "loop"))
 	if line := verdictLine(r); line != "" {
 		b.WriteString(clean(line) + "\n")
 	}

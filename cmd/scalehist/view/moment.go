@@ -99,7 +99,7 @@ func (m *moments) strip(t time.Time, width, lines int) []string {
 		if target != ready {
 			cell += fmt.Sprintf("%+d", target-ready)
 		}
-		cells = append(cells, fmt.Sprintf("%s/%d", cell, g.MaxSize))
+		cells = append(cells, fmt.Sprintf("%s/%s", cell, g.Bounds().MaxText()))
 	}
 	const between = "  "
 	var out []string

@@ -3,6 +3,7 @@ package compare_test
 import (
 	"encoding/json"
 	"flag"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/compare"
+	"github.com/scalehist/scalehist/harness/report/metrics"
 	"github.com/scalehist/scalehist/internal/goldentest"
 )
 
@@ -78,6 +80,42 @@ func TestPodsLeftAreNoSaving(t *testing.T) {
 	}
 	if text := c.Text(); !strings.Contains(text, "cost.per-pod-hour") || !strings.Contains(text, "see below") {
 		t.Error("the page does not say so")
+	}
+}
+
+// TestDearerForNoScaleDown: where nodes stay, that is why it is dearer, and not the few seconds of work beside it.
+func TestDearerForNoScaleDown(t *testing.T) {
+	set := func(values map[string]float64) metrics.Set {
+		var out metrics.Set
+		for _, m := range metrics.All() {
+			v := metrics.Value{Name: m.Name, Unit: m.Unit}
+			if n, ok := values[m.Name]; ok {
+				v.Value = &n
+			}
+			out = append(out, v)
+		}
+		return out
+	}
+	base := map[string]float64{"cost": 10, "pod-hours": 235, "node-hours": 70, "nodes.scaled-up": 7, "nodes.scaled-down": 7, "pending.pod-seconds": 1860}
+	for _, tt := range []struct {
+		name   string
+		change map[string]float64
+		want   string
+	}{
+		{"no scale-down, hardly more work", map[string]float64{"cost": 20.3, "pod-hours": 235.1, "node-hours": 123.5, "nodes.scaled-down": 0, "pending.pod-seconds": 1500},
+			"b is dearer, and its pods waited 6m0s less in all; it removes 0 nodes, a 7, which makes 76.43 % more node-hours; read cost.per-pod-hour beside it"},
+		{"no scale-down, the same work", map[string]float64{"cost": 20.3, "node-hours": 123.5, "nodes.scaled-down": 0},
+			"b is dearer; it removes 0 nodes, a 7, which makes 76.43 % more node-hours; read cost.per-pod-hour beside it"},
+		{"more work", map[string]float64{"cost": 11, "pod-hours": 250, "node-hours": 77, "nodes.scaled-up": 8, "pending.pod-seconds": 60},
+			"b is dearer, and its pods waited 30m0s less in all: part of the difference is work that a did not do; it adds 8 nodes, a 7, which makes 10 % more node-hours; read cost.per-pod-hour beside it"},
+		{"removes more", map[string]float64{"cost": 9, "node-hours": 63, "nodes.scaled-down": 8}, "b is cheaper; it removes 8 nodes, a 7, which makes 10 % fewer node-hours; read cost.per-pod-hour beside it"},
+		{"the same", nil, ""},
+	} {
+		side := maps.Clone(base)
+		maps.Copy(side, tt.change)
+		if got := compare.CostNote("a", "b", set(base), set(side)); got != tt.want {
+			t.Errorf("%s:\n%s, want\n%s", tt.name, got, tt.want)
+		}
 	}
 }
 

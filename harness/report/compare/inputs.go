@@ -115,7 +115,7 @@ func settings(sides []Side) []Setting {
 		add("bounds of "+name, func(r *scalehist.ReplayReport) string {
 			for _, g := range r.NodeGroups {
 				if g.Name == name {
-					return fmt.Sprintf("%d:%d", g.MinSize, g.MaxSize)
+					return fmt.Sprintf("%d:%s", g.MinSize, g.Bounds().MaxText())
 				}
 			}
 			return "(no such group)"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // page writes a comparison in one of two dialects.
@@ -97,9 +98,9 @@ func (p *page) block(text string) {
 
 func (p *page) sides(c *Comparison) {
 	if p.markdown {
-		p.printf("## Comparison of %d replays\n\n", len(c.Sides))
+		p.printf("## Comparison of %s\n\n", plural.Of(len(c.Sides), "replay"))
 	} else {
-		p.printf("comparison of %d replays\n", len(c.Sides))
+		p.printf("comparison of %s\n", plural.Of(len(c.Sides), "replay"))
 	}
 	t := sheet{head: []string{"report", "scenario", "autoscaler", "playback", "from", "length"}}
 	for i, s := range c.Sides {

@@ -68,8 +68,9 @@ func (c *Comparison) metricTable() sheet {
 			continue
 		}
 		row := sheetRow{own: []string{m.Name}}
+		texts := m.texts()
 		for i, v := range m.Values {
-			cells := []string{v.text(m.Unit)}
+			cells := []string{texts[i]}
 			if i > 0 {
 				cells = append(cells, v.change(m.Unit), verdictMark(v))
 			}
@@ -90,11 +91,24 @@ func (m Metric) known() bool {
 	return false
 }
 
-func (v Value) text(unit string) string {
-	if v.Value == nil {
-		return "-"
+// texts are the values of all sides, with enough digits to tell them apart, and "-" where there is none.
+func (m Metric) texts() []string {
+	var numbers []float64
+	for _, v := range m.Values {
+		if v.Value != nil {
+			numbers = append(numbers, *v.Value)
+		}
 	}
-	return metrics.Text(*v.Value, unit)
+	known := metrics.Texts(numbers, m.Unit)
+	var out []string
+	for _, v := range m.Values {
+		if v.Value == nil {
+			out = append(out, "-")
+			continue
+		}
+		out, known = append(out, known[0]), known[1:]
+	}
+	return out
 }
 
 // change prints "+12s (+40 %)".

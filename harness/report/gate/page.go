@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Text is the verdict as a page for a terminal. Checks that hold without any change are counted, unless all are asked for.
@@ -29,7 +30,7 @@ func (v *Verdict) TextWithin(all bool, width int) string {
 		b.WriteString(page)
 	}
 	if quiet > 0 {
-		fmt.Fprintf(&b, "%s without any change\n", count(quiet, "limit holds", "limits hold"))
+		fmt.Fprintf(&b, "%s without any change\n", plural.Of(quiet, "limit")+plural.Verb(quiet, " holds", " hold"))
 	}
 	v.violations(func(scenario, what, first string) {
 		fmt.Fprintf(&b, "\n%s: %s\n", scenario, what)
@@ -54,7 +55,7 @@ func (v *Verdict) Headline() string {
 			}
 		}
 	}
-	text := fmt.Sprintf("verdict: passed in %s", count(len(v.Scenarios), "scenario", "scenarios"))
+	text := fmt.Sprintf("verdict: passed in %s", plural.Of(len(v.Scenarios), "scenario"))
 	if !v.Passed {
 		failed := 0
 		for _, j := range v.Scenarios {
@@ -62,13 +63,13 @@ func (v *Verdict) Headline() string {
 				failed++
 			}
 		}
-		text = fmt.Sprintf("verdict: FAILED: %s; %d of %s failed", count(v.Violations(), "violation", "violations"), failed, count(len(v.Scenarios), "scenario", "scenarios"))
+		text = fmt.Sprintf("verdict: FAILED: %s; %d of %s failed", plural.Of(v.Violations(), "violation"), failed, plural.Of(len(v.Scenarios), "scenario"))
 		if slices.ContainsFunc(v.Total, func(c Check) bool { return c.Result == Violated }) {
 			text += ", and a total"
 		}
 	}
 	if unjudged > 0 {
-		text += fmt.Sprintf("; %s could not be judged", count(unjudged, "limit", "limits"))
+		text += fmt.Sprintf("; %s could not be judged", plural.Of(unjudged, "limit"))
 	}
 	return text
 }
@@ -111,7 +112,8 @@ func (v *Verdict) lines(all bool, fail string) (out []line, quiet int) {
 		if c.Result == Violated {
 			verdict = fail + strings.ToUpper(verdict)
 		}
-		out = append(out, line{scenario, c.Metric, value(c.Baseline, c.Unit), value(c.Candidate, c.Unit), c.change(), c.Limit, verdict})
+		values := beside(c.Unit, c.Baseline, c.Candidate)
+		out = append(out, line{scenario, c.Metric, values[0], values[1], c.change(), c.Limit, verdict})
 	}
 	for _, j := range v.Scenarios {
 		if j.Problem != "" {
@@ -140,11 +142,18 @@ func (v *Verdict) lines(all bool, fail string) (out []line, quiet int) {
 	return out, quiet
 }
 
-func value(v *float64, unit string) string {
-	if v == nil {
-		return "-"
+// beside prints two numbers that stand beside each other, "-" for one that is not known.
+func beside(unit string, a, b *float64) [2]string {
+	out := [2]string{"-", "-"}
+	switch {
+	case a != nil && b != nil:
+		out = [2]string(metrics.Texts([]float64{*a, *b}, unit))
+	case a != nil:
+		out[0] = metrics.Text(*a, unit)
+	case b != nil:
+		out[1] = metrics.Text(*b, unit)
 	}
-	return metrics.Text(*v, unit)
+	return out
 }
 
 // violations calls each for every scenario that fails, with what is violated and the first decision that differs.
@@ -251,7 +260,7 @@ func (v *Verdict) Markdown() string {
 		b.WriteString(t.RenderMarkdown() + "\n\n")
 	}
 	if quiet > 0 {
-		fmt.Fprintf(&b, "%s without any change.\n\n", count(quiet, "limit holds", "limits hold"))
+		fmt.Fprintf(&b, "%s without any change.\n\n", plural.Of(quiet, "limit")+plural.Verb(quiet, " holds", " hold"))
 	}
 	v.violations(func(scenario, what, first string) {
 		fmt.Fprintf(&b, "<details open><summary><b>%s</b></summary>\n\n", html(scenario))
@@ -307,13 +316,6 @@ func (v *Verdict) GitHub() string {
 
 func (v *Verdict) annotate(b *strings.Builder, level ci.Level, line int, title, message string) {
 	fmt.Fprintln(b, ci.Annotation{Level: level, File: v.Policy, Line: line, Title: title, Message: message})
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func indent(s, by string) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/compare"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Result is how a check ended.
@@ -227,7 +228,8 @@ func (c Check) moved() string {
 	if *c.Change == 0 {
 		return fmt.Sprintf("%s stayed %s", c.Metric, metrics.Text(*c.Candidate, c.Unit))
 	}
-	return fmt.Sprintf("%s went from %s to %s (%s)", c.Metric, metrics.Text(*c.Baseline, c.Unit), metrics.Text(*c.Candidate, c.Unit), c.change())
+	values := metrics.Texts([]float64{*c.Baseline, *c.Candidate}, c.Unit)
+	return fmt.Sprintf("%s went from %s to %s (%s)", c.Metric, values[0], values[1], c.change())
 }
 
 func (c Check) change() string {
@@ -286,7 +288,7 @@ func judgeTotal(l MetricLimit, pairs []pair) Check {
 		c.Why += "; most of it in scenario " + most
 	}
 	if told > 0 && told < len(pairs) {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d scenarios do not tell it", len(pairs)-told, len(pairs)))
+		c.Notes = append(c.Notes, fmt.Sprintf("not reported by %d of %s", len(pairs)-told, plural.Of(len(pairs), "scenario")))
 	}
 	return c
 }

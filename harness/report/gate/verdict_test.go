@@ -191,7 +191,7 @@ func TestNeverJudged(t *testing.T) {
 	base = load(t, "testdata/baseline")
 	base[0].Report.Cost = nil
 	v, err := Judge(policy(t, text), base, base)
-	if err != nil || !v.Passed || !strings.Contains(v.Headline(), "1 limit could not be judged") || !strings.Contains(v.Text(false), "1 of 3 scenarios do not tell it") {
+	if err != nil || !v.Passed || !strings.Contains(v.Headline(), "1 limit could not be judged") || !strings.Contains(v.Text(false), "not reported by 1 of 3 scenarios") {
 		t.Errorf("one scenario without a cost: %v, %v\n%s", v.Passed, err, v.Text(false))
 	}
 	v, err = Judge(policy(t, "limits: {unschedulable: +0}\nscenarios: [{match: zonl-*, limits: {unschedulable: +5}}]"), base, base)

@@ -143,7 +143,7 @@ func (b *builder) buildGroups() {
 	}
 	for i, g := range b.r.NodeGroups {
 		b.groups[g.Name] = i
-		out := group{Name: g.Name, Machine: g.MachineType, Zone: g.Zone, Min: g.MinSize, Max: g.MaxSize, Initial: g.Initial, Final: g.Final,
+		out := group{Name: g.Name, Machine: g.MachineType, Zone: g.Zone, Min: g.MinSize, Max: g.MaxSize, Guessed: g.GuessedMax, Initial: g.Initial, Final: g.Final,
 			Up: g.ScaledUp, Down: g.ScaledDown, Delay: fmt.Sprintf("%s (%s)", g.ProvisionDelay, g.ProvisionDelayFrom)}
 		for _, s := range g.Sizes {
 			out.Sizes.add(ms(time.Duration(s.Offset)), float64(s.Size))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // buildNodes lists the lives of all nodes, with when they were asked for and what they offer.
@@ -73,10 +74,14 @@ func (b *builder) sizes() {
 			n.CPU[row], n.Memory[row] = size[0], size[1]
 		}
 	}
-	// A group that no snapshot shows a node of: what its nodes had for workload pods when they joined.
+	// A group that no snapshot shows a node of: what its nodes had for workload pods when they joined, and for those of their own.
 	for _, x := range b.r.ScaledUpNodes {
 		if row := b.node(x.Name, b.at(x.ReadyAt)); n.CPU[row] < 0 && len(x.Offers) > 0 {
 			n.CPU[row], n.Memory[row] = milli(x.Offers, "cpu"), mebi(x.Offers)
+			for _, p := range b.ownPods(x) {
+				n.CPU[row] += max(0, milli(p.Requests, "cpu"))
+				n.Memory[row] += max(0, mebi(p.Requests))
+			}
 		}
 	}
 }
@@ -127,10 +132,10 @@ func (b *builder) follow() {
 		}
 	}
 	if n := b.resized(); n > 0 {
-		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s asked for something else after a resize in place: the page shows the size they came with; the metrics follow the resizes.", count(n, "pod")))
+		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s asked for something else after a resize in place: the page shows the size they came with; the metrics follow the resizes.", plural.Of(n, "pod")))
 	}
 	if unknown > 0 {
-		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s came and went, and the report does not say what room they asked for: utilisation is not drawn while they run, and boxes show them as narrow strips.", count(unknown, "pod")))
+		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s came and went, and the report does not say what room they asked for: utilisation is not drawn while they run, and boxes show them as narrow strips.", plural.Of(unknown, "pod")))
 	}
 	b.followers()
 }
@@ -276,7 +281,7 @@ func (b *builder) ended(list []*life, open map[string]*life, deleted map[*life]t
 		}
 	}
 	if untoldEnds > 0 {
-		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s ended without being deleted, and the report does not say when: the page shows them until their node goes.", count(untoldEnds, "pod")))
+		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s ended without being deleted, and the report does not say when: the page shows them until their node goes.", plural.Of(untoldEnds, "pod")))
 	}
 }
 
@@ -366,37 +371,4 @@ func (b *builder) stay(pod, node int, from, to int64) {
 	}
 	s := &b.run.Stays
 	s.Pod, s.Node, s.From, s.To = append(s.Pod, pod), append(s.Node, node), append(s.From, from), append(s.To, to)
-}
-
-// followers are the pods that belong to their node, as the snapshots show them.
-func (b *builder) followers() {
-	seen := map[[2]int]bool{}
-	for _, s := range []scalehist.ClusterSnapshot{b.r.Start, b.r.End} {
-		at := int64(0)
-		if s.At.After(b.r.StartTime) {
-			at = b.run.Length
-		}
-		for _, p := range s.ScheduledPods {
-			if !metrics.FollowsNode(p) || p.NodeName == "" {
-				continue
-			}
-			pod, node := b.pod(p.Namespace+"/"+p.Name), b.node(p.NodeName, at)
-			if key := [2]int{pod, node}; !seen[key] {
-				seen[key] = true
-				from := b.run.Nodes.From[node]
-				if at > 0 {
-					from = max(from, b.at(p.CreatedAt))
-				}
-				b.stay(pod, node, from, b.run.Nodes.To[node])
-			}
-		}
-	}
-}
-
-// count prints a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

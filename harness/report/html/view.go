@@ -110,6 +110,7 @@ type group struct {
 	Zone    string `json:"zone,omitempty"`
 	Min     int    `json:"min"`
 	Max     int    `json:"max"`
+	Guessed bool   `json:"guessed,omitempty"` // Max is
 	Initial int    `json:"initial"`
 	Final   int    `json:"final"`
 	Up      int    `json:"up"`

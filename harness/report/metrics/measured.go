@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // measured is a report with what several metrics need of it.
@@ -155,9 +156,9 @@ func podLives(r *scalehist.ReplayReport) ([]life, string) {
 	}
 	switch {
 	case ended > 0:
-		return out, fmt.Sprintf("%s ended without being deleted (finished, or lost without an owner), and the report does not say when: it is of an older scalehist; replay again", pods(ended))
+		return out, fmt.Sprintf("%s ended without being deleted (finished, or lost without an owner), and the report does not say when: it is of an older scalehist; replay again", plural.Of(ended, "pod"))
 	case len(left) > 0:
-		return out, fmt.Sprintf("no step brought %s that the end has", pods(len(left)))
+		return out, fmt.Sprintf("no step brought %s that the end has", plural.Of(len(left), "pod"))
 	}
 	return out, ""
 }
@@ -188,14 +189,7 @@ func (m *measured) heldBack() string {
 		}
 	}
 	if last := m.short.at(m.length) + m.held.at(m.length); float64(waiting) != last {
-		return fmt.Sprintf("%s without a node at the end, and the last step counts %.0f: some are held back, and the report does not say since when", pods(waiting), last)
+		return fmt.Sprintf("%s without a node at the end, and the last step counts %.0f: some are held back, and the report does not say since when", plural.Of(waiting, "pod"), last)
 	}
 	return ""
-}
-
-func pods(n int) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
@@ -43,6 +44,35 @@ var saved = []string{"max-size-reached", "stockout-fallback", "two-machine-sizes
 func TestExplain(t *testing.T) { golden(t, "testdata/explain.txt", Explain()) }
 
 // TestOf holds every metric of saved reports.
+// TestTexts: numbers that differ look different beside each other, with no more digits than that takes.
+func TestTexts(t *testing.T) {
+	for _, tt := range []struct {
+		unit string
+		in   []float64
+		want []string
+	}{
+		{"EUR", []float64{0.0483333331, 0.0483333339}, []string{"0.048333333 EUR", "0.048333334 EUR"}},
+		{"EUR", []float64{15.5, 15.5, 16}, []string{"15.5 EUR", "15.5 EUR", "16 EUR"}},
+		{Percent, []float64{50.001, 50.004, 50}, []string{"50.001 %", "50.004 %", "50 %"}},
+		{Seconds, []float64{1.00001, 1.00002}, []string{"1.00001s", "1.00002s"}},
+		{"nodes", nil, nil},
+	} {
+		if diff := cmp.Diff(tt.want, Texts(tt.in, tt.unit)); diff != "" {
+			t.Errorf("%v %s (-want +got):\n%s", tt.in, tt.unit, diff)
+		}
+	}
+}
+
+// TestDefinitions: a definition says something by itself: it is printed alone, behind the title of its metric.
+func TestDefinitions(t *testing.T) {
+	for _, m := range All() {
+		said := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(m.Definition, "The "), "."))
+		if said == strings.ToLower(m.Title) || strings.HasPrefix(m.Definition, "The same") {
+			t.Errorf("%s, %q: %q says nothing more", m.Name, m.Title, m.Definition)
+		}
+	}
+}
+
 func TestOf(t *testing.T) {
 	for _, name := range saved {
 		var b strings.Builder

@@ -1,6 +1,10 @@
 package metrics
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/scalehist/scalehist/internal/plural"
+)
 
 // optimalDistance is computed of what the decisions say of themselves: package engines judges them where somebody asks.
 var optimalDistance = Metric{Name: "optimal.distance", Title: "above the cheapest scale-ups", Unit: Percent, Better: Less, Total: NoTotal,
@@ -29,7 +33,7 @@ var optimalDistance = Metric{Name: "optimal.distance", Title: "above the cheapes
 		}
 		switch {
 		case judged < grew:
-			return 0, fmt.Sprintf("%d of %d scale-ups were not judged: replay with --optimal", grew-judged, grew)
+			return 0, fmt.Sprintf("%d of %s %s not judged: replay with --optimal", grew-judged, plural.Of(grew, "scale-up"), plural.Verb(grew-judged, "was", "were"))
 		case cost == bound:
 			return 0, ""
 		case bound <= 0:

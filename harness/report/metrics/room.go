@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // room is what nodes had to offer to workload pods over time (supply), and what the pods asked for (demand), of one
@@ -48,7 +49,7 @@ func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing
 		steps = append(steps, l.follow(v, resized[l.name])...)
 	}
 	if unknown > 0 {
-		return nil, nil, fmt.Sprintf("%s came and went, and the report does not say for what room: it is of an older scalehist; replay again", pods(unknown))
+		return nil, nil, fmt.Sprintf("%s came and went, and the report does not say for what room: it is of an older scalehist; replay again", plural.Of(unknown, "pod"))
 	}
 	return supply, curveOf(steps), ""
 }

@@ -63,18 +63,43 @@ func round(v float64) float64 {
 }
 
 // Text prints a number in a unit as tables show it: "40s", "12.5 %", "3", "1.2340 USD".
-func Text(v float64, unit string) string {
+func Text(v float64, unit string) string { return text(v, unit, 0) }
+
+// Texts prints numbers that stand beside each other: with as many digits more than Text as it takes for those that differ to look
+// different.
+func Texts(values []float64, unit string) []string {
+	distinct := map[float64]bool{}
+	for _, v := range values {
+		distinct[v] = true
+	}
+	var out []string
+	for more := 0; more <= 9; more++ { // values are rounded to nine digits
+		out = out[:0]
+		looks := map[string]bool{}
+		for _, v := range values {
+			out = append(out, text(v, unit, more))
+			looks[out[len(out)-1]] = true
+		}
+		if len(looks) == len(distinct) {
+			break
+		}
+	}
+	return out
+}
+
+// text is Text with more digits.
+func text(v float64, unit string, more int) string {
 	switch unit {
 	case Seconds:
-		return seconds(v)
+		return seconds(v, more)
 	case Percent:
-		return trim(v, 2) + " %"
+		return trim(v, 2+more) + " %"
 	case "nodes", "pods", "steps", "groups", "requests", "events", "", "swings", "decisions":
-		return trim(v, 3)
+		return trim(v, 3+more)
 	case "node-hours", "pod-hours", "core-hours", "GiB-hours", "1/h":
-		return trim(v, 4)
+		return trim(v, 4+more)
 	}
-	return trim(v, 6) + " " + unit
+	return trim(v, 6+more) + " " + unit
 }
 
 // Signed is Text with a plus where there is no minus.
@@ -85,9 +110,13 @@ func Signed(v float64, unit string) string {
 	return Text(v, unit)
 }
 
-func seconds(v float64) string {
+func seconds(v float64, more int) string {
 	if d := time.Duration(math.Round(v * 1e9)); math.Abs(v) < 1e9 {
-		return d.Round(time.Millisecond).String()
+		to := time.Millisecond
+		for range min(more, 6) {
+			to /= 10
+		}
+		return d.Round(to).String()
 	}
 	return trim(v, 0) + "s"
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Text is the sweep as a page for a terminal.
@@ -25,9 +26,9 @@ func (s *Sweep) Markdown() string { return s.page(true, 0) }
 func (s *Sweep) page(markdown bool, width int) string {
 	var b strings.Builder
 	if markdown {
-		fmt.Fprintf(&b, "### Sweep of %s: %d replays\n\n", s.Scenario, len(s.Rows))
+		fmt.Fprintf(&b, "### Sweep of %s: %s\n\n", s.Scenario, plural.Of(len(s.Rows), "replay"))
 	} else {
-		fmt.Fprintf(&b, "sweep of %s: %d replays\n\n", s.Scenario, len(s.Rows))
+		fmt.Fprintf(&b, "sweep of %s: %s\n\n", s.Scenario, plural.Of(len(s.Rows), "replay"))
 	}
 	t := s.table(false)
 	if markdown {

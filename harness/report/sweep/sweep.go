@@ -6,6 +6,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Outcome is what became of the replay of a point: measured, failed, or, when the sweep was stopped, neither.
@@ -213,13 +214,13 @@ func (s *Sweep) note() {
 	}
 	add := func(format string, args ...any) { s.Notes = append(s.Notes, fmt.Sprintf(format, args...)) }
 	if failed > 0 {
-		add("%d of %d replays failed", failed, len(s.Rows))
+		add("%d of %s failed", failed, plural.Of(len(s.Rows), "replay"))
 	}
 	if open > 0 {
-		add("%d of %d replays were not run: the sweep was stopped; the front is of those that were", open, len(s.Rows))
+		add("%d of %s %s not run: the sweep was stopped; the front is of those that were", open, plural.Of(len(s.Rows), "replay"), plural.Verb(open, "was", "were"))
 	}
 	if unplaced > 0 {
-		add("%d rows do not tell %s or %s, and are not in the front", unplaced, s.X, s.Y)
+		add("%s without %s or %s, not in the front", plural.Of(unplaced, "row"), s.X, s.Y)
 	}
 	if most > least {
 		add("the rows leave from %s to %s pods without a node: pods that have no node cost nothing", metrics.Text(least, "pods"), metrics.Text(most, "pods"))

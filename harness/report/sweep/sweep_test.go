@@ -170,7 +170,7 @@ func TestText(t *testing.T) {
 
 notes
   1 of 6 replays failed
-  1 of 6 replays were not run: the sweep was stopped; the front is of those that were
+  1 of 6 replays was not run: the sweep was stopped; the front is of those that were
 
 failed
   row 5: the price expander needs prices

@@ -138,7 +138,7 @@ func TestUnknownKindsAreSkippedAndCounted(t *testing.T) {
 	if err != nil || len(lines) != 0 {
 		t.Fatalf("got %d lines, %v", len(lines), err)
 	}
-	want := []string{"skipped 2 lines of kind example.com/v1/Widget: not a kind that scaling depends on", "skipped 1 lines of kind v1/PodList: not a kind that scaling depends on"}
+	want := []string{"skipped 2 lines of kind example.com/v1/Widget: not a kind that scaling depends on", "skipped 1 line of kind v1/PodList: not a kind that scaling depends on"}
 	if diff := cmp.Diff(want, r.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -162,7 +162,7 @@ func TestLateLinesAreSortedStably(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c", "d"}, got); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{`2 lines were out of order by "at" and have been sorted`}, r.Warnings()); diff != "" {
+	if diff := cmp.Diff([]string{`2 lines out of order by "at", sorted`}, r.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Line is one line of a log.
@@ -83,10 +84,10 @@ func (r *Reader) Bytes() int64 { return r.bytes }
 func (r *Reader) Warnings() []string {
 	var out []string
 	for _, kind := range slices.Sorted(maps.Keys(r.skipped)) {
-		out = append(out, fmt.Sprintf("skipped %d lines of kind %s: not a kind that scaling depends on", r.skipped[kind], kind))
+		out = append(out, fmt.Sprintf("skipped %s of kind %s: not a kind that scaling depends on", plural.Of(r.skipped[kind], "line"), kind))
 	}
 	if r.moved > 0 {
-		out = append(out, fmt.Sprintf("%d lines were out of order by \"at\" and have been sorted", r.moved))
+		out = append(out, fmt.Sprintf("%s out of order by \"at\", sorted", plural.Of(r.moved, "line")))
 	}
 	return out
 }

@@ -2,7 +2,7 @@
 // them; only what changed since the last moment is drawn again.
 
 import { cores, fill, gib, h, offset, plural, short } from "./dom";
-import type { Model, Moment, NodeState } from "./model";
+import { bounds, type Model, type Moment, type NodeState } from "./model";
 import type { Store } from "./store";
 import { palette } from "./theme";
 
@@ -94,7 +94,7 @@ export class Cluster {
     fill(box.head,
       h("h3", null, info ? h("button", { type: "button", class: "link", onclick: () => this.store.set({ selected: { kind: "group", run: this.index, row: g } }) }, info.name) : "outside every group"),
       h("span", { class: "meta" }, [info?.machine, info?.zone].filter(Boolean).join(" · ")),
-      h("span", { class: "meta size" }, info ? `${nodes.length} of target ${target}, bounds ${info.min}–${info.max}` : plural(nodes.length, "node")));
+      h("span", { class: "meta size" }, info ? `${nodes.length} of target ${target}, bounds ${bounds(info)}` : plural(nodes.length, "node")));
     box.el.classList.toggle("empty-group", nodes.length === 0 && coming === 0);
     const tiny = nodes.length + coming > small || now.nodes.length > smallCluster;
     box.grid.classList.toggle("small", tiny);

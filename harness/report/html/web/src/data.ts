@@ -12,6 +12,8 @@ export interface Group {
   zone?: string;
   min: number;
   max: number;
+  /** Nobody recorded max: it is the most nodes seen. */
+  guessed?: boolean;
   initial: number;
   final: number;
   up: number;

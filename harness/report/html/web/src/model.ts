@@ -1,6 +1,6 @@
 // What a run looked like at a moment, and what its decisions say.
 
-import type { Curve, Decision, Run, View } from "./data";
+import type { Curve, Decision, Group, Run, View } from "./data";
 
 export const WAITING = -1;
 export const UNTOLD = -2;
@@ -246,4 +246,9 @@ export function pairUp(view: View, a: number, b: number): Model[] {
   const out = [new Model(view.runs[a]!, "A")];
   if (view.runs.length > 1 && b >= 0 && b !== a) out.push(new Model(view.runs[b]!, "B"));
   return out;
+}
+
+/** bounds are a group's, "1–3", or "0–3?" where nobody recorded the limit. */
+export function bounds(g: Group): string {
+  return `${g.min}–${g.max}${g.guessed ? "?" : ""}`;
 }

@@ -2,7 +2,7 @@
 
 import { cores, fill, gib, h, offset, plural, span } from "./dom";
 import { nodeFacts } from "./cluster";
-import { WAITING, type Model, type Moment } from "./model";
+import { WAITING, bounds, type Model, type Moment } from "./model";
 import type { Store } from "./store";
 import { VirtualList } from "./virtual";
 
@@ -122,7 +122,7 @@ export class Selection {
 
   private group(m: Model, row: number, now: Moment): Node[] {
     const g = m.run.groups[row]!;
-    const list: [string, string][] = [["machine", [g.machine, g.zone].filter(Boolean).join(", ") || "unknown"], ["bounds", `${g.min}–${g.max} nodes`], ["nodes take", g.delay], ["target size now", String(m.size(row, now.t))]];
+    const list: [string, string][] = [["machine", [g.machine, g.zone].filter(Boolean).join(", ") || "unknown"], ["bounds", `${bounds(g)} nodes${g.guessed ? "; nobody recorded the limit, it is the most nodes seen" : ""}`], ["nodes take", g.delay], ["target size now", String(m.size(row, now.t))]];
     if (g.cost !== undefined) list.push(["cost", `${g.cost.toFixed(4)} ${m.run.currency} for ${(g.hours ?? 0).toFixed(2)} node-hours`]);
     return [facts(list), h("ol", { class: "story" }, g.sizes.t.map((t, i) => h("li", null, this.jump(t, offset(t)), i === 0 ? ` ${g.sizes.v[0]} nodes` : ` ${g.sizes.v[i - 1]} → ${g.sizes.v[i]}`)))];
   }

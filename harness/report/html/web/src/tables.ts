@@ -30,6 +30,8 @@ export function header(view: View, models: Model[]): Node {
 interface Figure {
   label: string;
   value: (r: Run) => string | null;
+  /** For a number that is cut: two runs that differ are written with as many digits as it takes to see that. */
+  exact?: { of: (r: Run) => number | undefined; digits: number; unit?: string };
   note?: (r: Run) => string;
   better?: string;
 }
@@ -43,13 +45,26 @@ const figures: Figure[] = [
   { label: "Wait, 95th", value: text("pending.p95"), note: (r) => `${text("pending.pods")(r) ?? "?"} pods waited`, better: "pending.p95" },
   { label: "Longest wait", value: text("pending.max"), note: (r) => `${text("pending.pod-seconds")(r) ?? "?"} all waits`, better: "pending.max" },
   { label: "Unschedulable", value: text("unschedulable"), note: () => "at the end", better: "unschedulable" },
-  { label: "CPU utilisation", value: (r) => (find(r, "utilization.cpu")?.value === undefined ? null : `${find(r, "utilization.cpu")!.value!.toFixed(1)} %`), note: () => "requested, mean", better: "utilization.cpu" },
-  { label: "Cost", value: (r) => (r.currency ? (find(r, "cost")?.value?.toFixed(2) ?? null) : null), note: (r) => `${r.currency}, ${(find(r, "node-hours")?.value ?? 0).toFixed(1)} node-h`, better: "cost" },
+  { label: "CPU utilisation", value: () => null, exact: { of: (r) => find(r, "utilization.cpu")?.value, digits: 1, unit: " %" }, note: () => "requested, mean", better: "utilization.cpu" },
+  { label: "Cost", value: () => null, exact: { of: (r) => (r.currency ? find(r, "cost")?.value : undefined), digits: 2 }, note: (r) => `${r.currency}, ${(find(r, "node-hours")?.value ?? 0).toFixed(1)} node-h`, better: "cost" },
 ];
 
+/** written are the figures of all runs; null where a run has none. */
+function written(f: Figure, runs: Run[]): (string | null)[] {
+  if (!f.exact) return runs.map(f.value);
+  const { of, digits, unit } = f.exact;
+  const values = runs.map(of);
+  const known = new Set(values.filter((v) => v !== undefined));
+  for (let d = digits; ; d++) {
+    const texts = values.map((v) => (v === undefined ? null : v.toFixed(d) + (unit ?? "")));
+    if (d >= 9 || new Set(texts.filter((t) => t !== null)).size === known.size) return texts;
+  }
+}
+
 export function keyFigures(models: Model[]): Node {
-  const cards = figures.filter((f) => models.some((m) => f.value(m.run) !== null)).map((f) => {
-    const [a, b] = models.map((m) => f.value(m.run));
+  const runs = models.map((m) => m.run);
+  const cards = figures.filter((f) => written(f, runs).some((t) => t !== null)).map((f) => {
+    const [a, b] = written(f, runs);
     const changed = models.length > 1 && a !== b;
     const verdict = changed && f.better ? compare(find(models[0]!.run, f.better), find(models[1]!.run, f.better)) : "";
     return h("div", { class: "figure" }, h("dt", null, f.label),
@@ -86,7 +101,7 @@ export function below(models: Model[], store: Store): Node[] {
       const g = models.map((m) => of(m, name)).find(Boolean)!;
       const end = recorded ? of(models[0]!, name)!.recorded : undefined;
       const final = end?.v[end.v.length - 1];
-      return h("tr", null, h("th", { scope: "row" }, name), h("td", null, g.machine ?? ""), h("td", null, g.zone ?? ""), h("td", { class: "n" }, g.min), h("td", { class: "n" }, g.max),
+      return h("tr", null, h("th", { scope: "row" }, name), h("td", null, g.machine ?? ""), h("td", null, g.zone ?? ""), h("td", { class: "n" }, g.min), h("td", { class: "n", title: g.guessed ? "a guess: the most nodes seen" : undefined }, `${g.max}${g.guessed ? "?" : ""}`),
         models.map((m) => {
           const x = of(m, name);
           return [x?.initial, x?.final, x ? (x.up ? `+${x.up}` : 0) : "", x ? (x.down ? `−${x.down}` : 0) : "", ...(m.run.currency ? [x?.cost?.toFixed(4)] : [])].map((v) => h("td", { class: "n" }, v ?? "–"));
