@@ -198,10 +198,11 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 		if _, asked := d.asked[p.UID]; asked {
 			return ch, false // it was taken when it was asked for
 		}
-		ch.Object = first
 		if _, finished := d.ran[first.UID]; finished {
 			// Tidying up follows the end of the run, which comes at another time here.
 			ch.Object = annotated(first, virtual.WhenDoneAnnotation, "true")
+		} else {
+			ch.Object = annotated(first, virtual.TerminationAnnotation, "0s") // it is gone at this instant
 		}
 		return ch, true
 	}

@@ -92,6 +92,7 @@ type options struct {
 	recordedFaults  bool
 	defaultDelay    *time.Duration
 	deletionDelay   *time.Duration
+	termination     *time.Duration
 	delays          map[string]time.Duration
 	bounds          map[string][2]int
 	gpuLabel        string
@@ -197,6 +198,10 @@ func WithProvisionDelay(group string, d time.Duration) Option {
 // recorded one, else cloudprovider.DefaultDeletionDelay.
 func WithDeletionDelay(d time.Duration) Option { return func(o *options) { o.deletionDelay = &d } }
 
+// WithTermination sets how long pods go on running once they are evicted or deleted; the default is as recorded, else
+// virtual.AssumedTermination.
+func WithTermination(d time.Duration) Option { return func(o *options) { o.termination = &d } }
+
 // WithNodeGroupBounds overrides the min and max size of one group.
 func WithNodeGroupBounds(group string, minSize, maxSize int) Option {
 	return func(o *options) { o.bounds[group] = [2]int{minSize, maxSize} }
@@ -272,6 +277,9 @@ func (o options) apply(in *Input) error {
 	}
 	if o.deletionDelay != nil {
 		in.DeletionDelay = o.deletionDelay
+	}
+	if o.termination != nil {
+		in.Terminations = Terminations{Median: o.termination}
 	}
 	if in.ProvisionDelays == nil {
 		in.ProvisionDelays = map[string]time.Duration{}
