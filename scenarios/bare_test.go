@@ -80,7 +80,11 @@ func (c *bareCluster) Evict(_ context.Context, namespace, name string) error {
 		b.Status.DisruptionsAllowed--
 		c.objects.PodDisruptionBudgets[i] = b
 	}
-	c.objects.Pods = slices.Delete(slices.Clone(c.objects.Pods), at, at+1)
+	// It runs on until it has stopped; what the virtual cluster makes of that is seen at the next loop.
+	pod = pod.DeepCopy()
+	pod.DeletionTimestamp = &metav1.Time{Time: pod.CreationTimestamp.Time}
+	c.objects.Pods = slices.Clone(c.objects.Pods)
+	c.objects.Pods[at] = pod
 	return nil
 }
 

@@ -66,7 +66,7 @@ var _ = Describe("A fault put into a recording", func() {
 
 		Expect(report).To(HaveScaledUp(ScaleUps{"batch": 3}))
 		Expect(report).To(LeaveUnschedulable())
-		Expect(report.Pending.Max).To(BeNumerically("==", 90))
+		Expect(report.Pending.Max).To(And(BeNumerically(">", 100), BeNumerically("<=", 101)), "ten seconds for the loop, thirty for the node, sixty for the fault")
 	}, SpecTimeout(2*time.Minute))
 
 	It("nodes that never register: given up after the provision time, and asked for again", func(ctx SpecContext) {
@@ -84,7 +84,7 @@ var _ = Describe("A fault put into a recording", func() {
 
 		Expect(report).To(HaveScaledUp(ScaleUps{"batch": 4}))
 		Expect(report).To(LeaveUnschedulable())
-		Expect(report.Pending.Max).To(BeNumerically("==", 60), "those on the node waited for both")
+		Expect(report.Pending.Max).To(And(BeNumerically(">", 70), BeNumerically("<=", 71)), "ten seconds for a loop and thirty for a node, and thirty for another")
 	}, SpecTimeout(2*time.Minute))
 
 	It("a node that is not ready for good: its pods move to a new one after five minutes", func(ctx SpecContext) {

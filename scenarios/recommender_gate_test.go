@@ -21,9 +21,10 @@ func listPrices() *cloudprovider.PriceTable {
 }
 
 // played replays in memory alone: how the control planes agree is for other specs.
+// The load comes in bursts of ten seconds: a recommender that is asked about each pod by itself cannot plan.
 func played(ctx SpecContext, from Source, opts ...harness.Option) *scalehist.ReplayReport {
 	GinkgoHelper()
-	r, err := replayWith(ctx, 0, from, append([]harness.Option{harness.OnControlPlane(harness.Memory)}, opts...)...)
+	r, err := replayWith(ctx, 0, from, append([]harness.Option{harness.OnControlPlane(harness.Memory), harness.WithBatchInterval(10 * time.Second)}, opts...)...)
 	Expect(err).NotTo(HaveOccurred())
 	return r
 }

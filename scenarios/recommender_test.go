@@ -55,7 +55,7 @@ var _ = Describe("The recommender and the cluster autoscaler", func() {
 		Expect(r).To(LeaveUnschedulable())
 		Expect(r).To(MatchGolden(goldenOf("large-is-a-bargain", "recommender")))
 		Expect(measured(r, "cost")).To(BeNumerically("<", 0.6*measured(ca, "cost")))
-		Expect(measured(r, "pending.pod-seconds")).To(BeNumerically("==", measured(ca, "pending.pod-seconds")))
+		Expect(measured(r, "pending.pod-seconds")).To(BeNumerically("<", measured(ca, "pending.pod-seconds")), "it does not wait for more pods to come")
 	}, SpecTimeout(2*time.Minute))
 
 	// The best group for each node is not the best for all of them: one small node more than the autoscaler needs.
