@@ -30,6 +30,8 @@ type bareCluster struct {
 	// pods and nodes are copies of what was given, so that nothing is shared; kept while they are given again.
 	pods  map[*corev1.Pod]*corev1.Pod
 	nodes map[*corev1.Node]*corev1.Node
+	// beside is the virtual cluster, which the other autoscaler has acted on already.
+	beside scalehist.Cluster
 }
 
 var _ scalehist.Cluster = (*bareCluster)(nil)
@@ -80,11 +82,13 @@ func (c *bareCluster) Evict(_ context.Context, namespace, name string) error {
 		b.Status.DisruptionsAllowed--
 		c.objects.PodDisruptionBudgets[i] = b
 	}
-	// It runs on until it has stopped; what the virtual cluster makes of that is seen at the next loop.
-	pod = pod.DeepCopy()
-	pod.DeletionTimestamp = &metav1.Time{Time: pod.CreationTimestamp.Time}
-	c.objects.Pods = slices.Clone(c.objects.Pods)
-	c.objects.Pods[at] = pod
+	c.objects.Pods = slices.Delete(slices.Clone(c.objects.Pods), at, at+1)
+	// How long it takes to stop is the virtual cluster's to know: what is left of it there is left here.
+	for _, p := range c.beside.Cluster().Pods {
+		if p.UID == pod.UID {
+			c.objects.Pods = append(c.objects.Pods, p.DeepCopy())
+		}
+	}
 	return nil
 }
 
@@ -126,7 +130,7 @@ var _ scalehist.Background = (*twins)(nil)
 // withTwin is the cluster autoscaler beside its bare twin.
 func withTwin(compared, acted *int) harness.Option {
 	return harness.WithAutoscaler(func(env harness.Env) (scalehist.Autoscaler, error) {
-		t := &twins{env: env, cluster: &bareCluster{}, provider: env.Provider.Clone(), compared: compared, acted: acted}
+		t := &twins{env: env, cluster: &bareCluster{beside: env.Cluster}, provider: env.Provider.Clone(), compared: compared, acted: acted}
 		build := func(env harness.Env) (*virtualca.Autoscaler, error) {
 			a, err := engines.ClusterAutoscaler()(env)
 			if err != nil {
@@ -172,13 +176,13 @@ func (t *twins) both(now time.Time, do func(*virtualca.Autoscaler) (scalehist.De
 			return scalehist.Decision{}, fmt.Errorf("before the loop at %s the instances of %s part (-kvcl +bare):\n%s", now, g.Name, diff)
 		}
 	}
-	onBare, err := do(t.bare)
-	if err != nil {
-		return onBare, fmt.Errorf("on the bare snapshot: %w", err)
-	}
 	d, err := do(t.Autoscaler)
 	if err != nil {
 		return d, err
+	}
+	onBare, err := do(t.bare)
+	if err != nil {
+		return onBare, fmt.Errorf("on the bare snapshot: %w", err)
 	}
 	*t.compared++
 	if d.Acted() {

@@ -121,7 +121,7 @@ var _ = Describe("The gate stops a recommender that", func() {
 		}}, SpecTimeout(time.Minute)),
 		Entry("it breaks ties by chance", broken{from: Recording("equal-but-slow"), mislead: tieByRandom(1), says: []string{
 			"pending.p95 went from 20s to 1m30s (+1m10s, +350 %), limit +10% or +5s",
-			"same score, price and resources as zb, first in order", "{za 1->2 (max: 8)}", "{zb 1->2 (max: 8)}",
+			"same score, price and resources as zb, first in order", "{za 4->5 (max: 8)}", "{zb 1->2 (max: 8)}",
 		}, more: []harness.Option{slow}}, SpecTimeout(time.Minute)),
 	)
 
