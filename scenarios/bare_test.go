@@ -73,6 +73,9 @@ func (c *bareCluster) Evict(_ context.Context, namespace, name string) error {
 		if err != nil || b.Namespace != namespace || !selector.Matches(labels.Set(pod.Labels)) {
 			continue
 		}
+		if !isReady(pod) && b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0 {
+			continue // it counts for nothing: upstream's IfHealthyBudget
+		}
 		if b.Status.DisruptionsAllowed < 1 {
 			return &kvcl.EvictionRefusedError{Pod: types.NamespacedName{Namespace: namespace, Name: name}, Budgets: []string{b.Name},
 				Reason: fmt.Sprintf("Cannot evict pod as it would violate the pod's disruption budget. The disruption budget %s needs %d healthy pods and has %d currently",
@@ -90,6 +93,12 @@ func (c *bareCluster) Evict(_ context.Context, namespace, name string) error {
 		}
 	}
 	return nil
+}
+
+func isReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 func (c *bareCluster) SetTaints(_ context.Context, node string, taints []corev1.Taint) error {

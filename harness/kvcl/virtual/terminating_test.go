@@ -127,3 +127,14 @@ func TestAssumedTermination(t *testing.T) {
 		}
 	}
 }
+
+// TestBudgetCountsStoppingPods: what an eviction took of a budget is taken, while the pod stops, too.
+func TestBudgetCountsStoppingPods(t *testing.T) {
+	w := slowWorld(t)
+	w.add(node("n1", "4"), budget("web", 1), replica("a", "1"), replica("b", "1"))
+	w.settle(0)
+	w.mustEvict("a")
+	w.refused("b")
+	w.settle(1 * sec)
+	w.mustEvict("b") // the replacement runs
+}
