@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,7 +30,7 @@ func replayed(t *testing.T, db, engine string, opts ...harness.Option) *scalehis
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := harness.NewReplayer(t.Context(), db, append([]harness.Option{harness.WithAutoscaler(a), harness.OnControlPlane(harness.Memory)}, opts...)...)
+	r, err := harness.NewReplayer(t.Context(), db, append([]harness.Option{harness.WithAutoscaler(a), harness.OnControlPlane(harness.Memory), harness.WithBatchInterval(10 * time.Second)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

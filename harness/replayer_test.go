@@ -194,7 +194,7 @@ func TestSettingsChangeRestartsTheEngine(t *testing.T) {
 		t.Errorf("built with (-want +got):\n%s", diff)
 	}
 	s := time.Second
-	if diff := cmp.Diff([]time.Duration{10 * s, 16 * s, 17500 * time.Millisecond, 27500 * time.Millisecond, 43 * s, 53 * s}, loops); diff != "" {
+	if diff := cmp.Diff([]time.Duration{10 * s, 16 * s, 17500 * time.Millisecond, 27520 * time.Millisecond, 43 * s, 53020 * time.Millisecond}, loops); diff != "" {
 		t.Errorf("loops (-want +got):\n%s", diff)
 	}
 	if len(got.SettingsChanges) != 1 || got.SettingsChanges[0].At != in.Start.Add(33*s) {
@@ -248,7 +248,7 @@ func TestEngineErrorsSayWhoAndWhen(t *testing.T) {
 	in := small(t)
 	r := replayer(t, in, harness.WithAutoscaler(func(harness.Env) (scalehist.Autoscaler, error) { return broken{in.Start.Add(20 * time.Second)}, nil }))
 	_, err := r.Replay(t.Context(), time.Minute)
-	if !errors.Is(err, errBroken) || err.Error() != "replay small at +27.5s: broken-engine: out of ideas" {
+	if !errors.Is(err, errBroken) || err.Error() != "replay small at +27.52s: broken-engine: out of ideas" {
 		t.Errorf("error %v, want the scenario, the offset and the engine", err)
 	}
 	if _, err = r.Replay(t.Context(), time.Minute); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "cannot go on after an error, make a new replayer") {
