@@ -60,5 +60,8 @@ func decided(s *scalehist.ClusterState, d scalehist.Decision) {
 
 // asksForRoom says whether a decision was about pods without a node.
 func asksForRoom(d scalehist.Decision) bool {
+	if d.Outcome == scalehist.ScaleUpInCooldown {
+		return false // it waits for more pods
+	}
 	return len(d.UnschedulablePods) > 0 || d.FilteredSchedulable > 0 || len(d.ScaleUps) > 0 || len(d.Failed) > 0
 }
