@@ -151,7 +151,7 @@ type Batch struct {
 	// node before, or lost this one again. Reports of before it was told have none.
 	Placed []Placement `json:"placed,omitempty"`
 	// NodePods are the pods of DaemonSets and kubelets that came to a node in the step. They belong to it and go with it;
-	// NodePodsGone ("namespace/name", sorted) are those that went before it. Absent in reports written before these fields existed.
+	// NodePodsGone ("namespace/name") are those that went before it, both in the order in which they were created. Absent in reports written before these fields existed.
 	NodePods     []NodePod `json:"nodePods,omitempty"`
 	NodePodsGone []string  `json:"nodePodsGone,omitempty"`
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -134,7 +133,6 @@ func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledg
 		group, _ := p.GroupForNode(n)
 		l.addNode(&nodeLedger{name: n.Name, group: group, joined: in.Start, standing: true, object: n})
 	}
-	l.nodePods = nodePods{stirred: true}
 	l.nodePods.look(l, o)
 	l.batch = scalehist.Batch{} // those of the start are in its snapshot
 	for _, p := range o.Pods {
@@ -248,9 +246,9 @@ func (l *ledger) fed(changes []scalehist.Change) {
 			l.fedPod(ch, o)
 		case *corev1.Node:
 			l.fedNode(ch, o)
-			l.remeasure, l.nodePods.stirred = true, true
+			l.remeasure = true
 		case *appsv1.DaemonSet:
-			l.remeasure, l.nodePods.stirred = true, true
+			l.remeasure = true
 		}
 	}
 }
@@ -348,7 +346,6 @@ func (p *podLedger) stopWaiting(t time.Time) {
 func (l *ledger) settled(t time.Time, st virtual.Step) {
 	for _, e := range st.Events {
 		p := l.pods[e.Pod]
-		l.nodePods.stirred = l.nodePods.stirred || p == nil
 		delete(l.gated, e.Pod) // what happens to pods happens to those that had, or have now, their turn
 		switch e.Kind {
 		case virtual.PodFinished:
@@ -393,7 +390,6 @@ func (l *ledger) nodes(events []cloudprovider.Event) {
 			n := &nodeLedger{name: e.NodeName, group: e.Group, requested: l.requestedAt(e), joined: e.At, object: e.Node}
 			l.addNode(n)
 			l.joined = append(l.joined, n)
-			l.nodePods.stirred = true
 		case cloudprovider.NodeGone:
 			l.batch.NodesGone = append(l.batch.NodesGone, e.NodeName)
 			l.gone(e.NodeName, e.At)

@@ -1,9 +1,6 @@
 package harness
 
 import (
-	"cmp"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,52 +12,58 @@ import (
 // nodePods follows the pods that belong to their node (those of DaemonSets, and static ones): they are nobody's demand, and take
 // room all the same.
 type nodePods struct {
-	there map[types.NamespacedName]nodePod
-	// stirred: one of them came or went since the last look, or may have.
-	stirred bool
+	// seen are the pods at the last look, in creation order; a list that was shown is never changed.
+	seen []*corev1.Pod
+	// on are the nodes they are on; nil for a node that is not known.
+	on map[types.UID]*nodeLedger
 }
 
-type nodePod struct {
-	*corev1.Pod
-	on *nodeLedger // nil: no node that is known
-}
-
-// goneBefore says whether the pod's node is there without it.
-func (p nodePod) goneBefore() bool { return p.on != nil && p.on.gone.IsZero() }
-
-// look notes those that came and went since the last look. A pod that goes with its node is not among the latter.
+// look notes those that came and went since the last look, both in creation order. A pod that goes with its node is not among the
+// latter.
 func (n *nodePods) look(l *ledger, o *scalehist.Objects) {
-	if !n.stirred {
-		return
+	old := n.seen
+	n.seen = o.Pods
+	if len(old) == len(o.Pods) && (len(old) == 0 || &old[0] == &o.Pods[0]) {
+		return // the same list: no pod changed
 	}
-	n.stirred = false
-	now := map[types.NamespacedName]nodePod{}
+	if n.on == nil {
+		n.on = map[types.UID]*nodeLedger{}
+	}
 	for _, p := range o.Pods {
-		if p.Spec.NodeName != "" && followsNode(p) {
-			now[keyOf(p)] = nodePod{p, l.byNode[p.Spec.NodeName]}
+		// Both lists are in creation order: what is in between is gone.
+		for len(old) > 0 && old[0] != p && old[0].UID != p.UID {
+			n.went(l, old[0])
+			old = old[1:]
 		}
-	}
-	b := &l.batch
-	for key, p := range now {
-		was, known := n.there[key]
-		if known && was.UID == p.UID && was.on == p.on {
+		if len(old) == 0 {
+			n.came(l, p)
 			continue
 		}
-		if known && was.goneBefore() {
-			b.NodePodsGone = append(b.NodePodsGone, key.String())
+		if was := old[0]; was != p && was.Spec.NodeName != p.Spec.NodeName {
+			n.went(l, was)
+			n.came(l, p)
 		}
-		owner := metav1.GetControllerOf(p.Pod)
-		b.NodePods = append(b.NodePods, scalehist.NodePod{Namespace: p.Namespace, Name: p.Name, NodeName: p.Spec.NodeName, Owner: owner.Kind + "/" + owner.Name,
-			Requests: l.amounts.of(resourcehelper.PodRequests(p.Pod, resourcehelper.PodResourcesOptions{}))})
+		old = old[1:]
 	}
-	for key, was := range n.there {
-		if _, still := now[key]; !still && was.goneBefore() {
-			b.NodePodsGone = append(b.NodePodsGone, key.String())
-		}
+	for _, p := range old {
+		n.went(l, p)
 	}
-	slices.Sort(b.NodePodsGone)
-	slices.SortFunc(b.NodePods, func(a, b scalehist.NodePod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	n.there = now
+}
+
+func (n *nodePods) came(l *ledger, p *corev1.Pod) {
+	if p.Spec.NodeName == "" || !followsNode(p) {
+		return
+	}
+	n.on[p.UID] = l.byNode[p.Spec.NodeName]
+	owner := metav1.GetControllerOfNoCopy(p)
+	l.batch.NodePods = append(l.batch.NodePods, scalehist.NodePod{Namespace: p.Namespace, Name: p.Name, NodeName: p.Spec.NodeName,
+		Owner: owner.Kind + "/" + owner.Name, Requests: l.amounts.of(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))})
+}
+
+func (n *nodePods) went(l *ledger, p *corev1.Pod) {
+	node := n.on[p.UID]
+	delete(n.on, p.UID)
+	if node != nil && node.gone.IsZero() {
+		l.batch.NodePodsGone = append(l.batch.NodePodsGone, keyOf(p).String())
+	}
 }

@@ -14,6 +14,9 @@ var pairExample = regexp.MustCompile(`: ([a-z-]+=[^ ]+)$`)
 
 // wanted says what a flag wants in place of a value it cannot read, with an example; "" for flags whose own errors say it.
 func wanted(flag *pflag.Flag, value string) string {
+	if !strings.HasPrefix(fmt.Sprintf("%T", flag.Value), "*pflag.") {
+		return "" // one of ours, which says what it wants
+	}
 	switch flag.Value.Type() {
 	case "int", "int32", "int64":
 		return "want a whole number, such as 7"

@@ -96,6 +96,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		if want := wanted(invalid.GetFlag(), invalid.GetValue()); want != "" {
 			return UsageErrorf(cmd, "%s: --%s %s: %s", cmd.CommandPath(), invalid.GetFlag().Name, invalid.GetValue(), want)
 		}
+		return UsageErrorf(cmd, "%s: --%s: %w", cmd.CommandPath(), invalid.GetFlag().Name, invalid.Unwrap())
 	}
 	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf("%s: %w%s", cmd.CommandPath(), err, suggestion)}
 }

@@ -46,7 +46,7 @@ func newNewCommand(s IO) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return UsageErrorf(cmd, "%s: of what? scenario", cmd.CommandPath())
+			return UsageErrorf(cmd, "%s: missing subcommand: want \"scenario\"", cmd.CommandPath())
 		},
 	}
 	cmd.AddCommand(newScenarioCommand(s))

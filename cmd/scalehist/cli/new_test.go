@@ -94,7 +94,7 @@ func TestNewErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":    {[]string{"new"}, "new: of what? scenario"},
+		"nothing":    {[]string{"new"}, `new: missing subcommand: want "scenario"`},
 		"unknown":    {[]string{"new", "policy"}, `there is nothing called "policy"`},
 		"no history": {[]string{"new", "scenario"}, "missing argument FILE.db"},
 		"not there":  {[]string{"new", "scenario", "no.db"}, "no.db does not exist: give a history (.db)"},
