@@ -14,7 +14,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record record-check golden lint bench bench-keep fuzz mutation build image release-extras release-check install gitdiff clean assets web web-test web-shots proto
+.PHONY: help scenarios test record record-check golden lint bench bench-keep fuzz mutation build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,13 @@ web-test: ## Click through the HTML report in headless Chromium (Playwright)
 
 web-shots: ## Take the pictures of the HTML report that docs/report.md shows
 	SCALEHIST_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test ./cmd/scalehist/cli -run 'TestReportInBrowser' -count=1 -v
+
+truth: build ## Replay every recording of a real autoscaler with 20 seeds; writes bench/truth.md: the share that agrees with its truth
+	@{ sed '/^| recording/,$$d' bench/truth.md; echo '| recording | before | now |'; echo '|---|---|---|'; \
+	  for t in fixtures/*/truth.json; do d=$$(dirname $$t); n=$$(basename $$d); ok=0; for s in $$(seq 0 19); do \
+	    bin/scalehist replay $$d/recording.db --control-plane memory --truth $$t --seed $$s >/dev/null 2>&1 && ok=$$((ok+1)); done; \
+	    echo "| $$n | $$(sed -n "s/^<!-- before $$n \(.*\) -->/\1/p" bench/truth.md) | $$ok of 20 |"; done; } > bench/truth.new
+	@mv bench/truth.new bench/truth.md; sed -n '/^| recording/,$$p' bench/truth.md
 
 build: gitdiff ## Build bin/scalehist
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/scalehist ./cmd/scalehist

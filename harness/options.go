@@ -159,8 +159,8 @@ func WithEventReports(f func(n int, r *scalehist.ReplayReport) error) Option {
 	return func(o *options) { o.eventReport = f }
 }
 
-// WithBatchInterval sets how recorded changes are grouped: all those up to a boundary are fed in at the boundary. The
-// default is the autoscaler's scan interval; 0 feeds in each change at its own instant.
+// WithBatchInterval rounds recorded changes up: all those up to a boundary enter at the boundary. By default each enters at its
+// own instant, as 0 says.
 func WithBatchInterval(d time.Duration) Option { return func(o *options) { o.batch = &d } }
 
 // WithScoring chooses the scheduler's scoring profile.
@@ -211,9 +211,8 @@ func WithNodeGroupBounds(group string, minSize, maxSize int) Option {
 // that of the provider the recording shows.
 func WithGPULabel(label string) Option { return func(o *options) { o.gpuLabel = label } }
 
-// DefaultSeed is the seed of a replay that is not given one. Any would do for determinism; with this one every recording of a
-// real autoscaler this project has replays to something that autoscaler was seen to do (docs/truth.md says what others do).
-const DefaultSeed = 1
+// DefaultSeed is the seed of a replay that is not given one; none is better than another (docs/truth.md).
+const DefaultSeed = 0
 
 // WithSeed chooses what an autoscaler leaves to chance, the order in which it lists pods for one. The default is DefaultSeed.
 func WithSeed(seed int64) Option { return func(o *options) { o.seed = seed } }

@@ -129,7 +129,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
 	flags.Var(&f.from, "from", "start of the window; the default is the recording's")
 	flags.Var(&f.to, "to", "end of the window; the default is the recording's")
 	flags.DurationVar(&f.duration, "for", 0, "virtual time to play from the start; may go past the window's end (default: the window)")
-	flags.DurationVar(&f.batch, "batch-interval", 0, "feed recorded changes in at these boundaries; 0s: each at its instant (default: the autoscaler's scan interval)")
+	flags.DurationVar(&f.batch, "batch-interval", 0, "let recorded changes enter at these boundaries (default: each at its own instant)")
 	flags.StringVar(&f.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, per-event (each recorded scale-up anew), or snapshots (each decision of a report anew)")
 	flags.StringVar(&f.scheduler, "scheduler", string(profile.ScoringDefault), "scoring of the scheduler: default, or bin-packing")
 	f.prices.add(cmd)
