@@ -26,7 +26,7 @@ func TestPerEvent(t *testing.T) {
 	g.Expect(report).To(HaveScaledUp(ScaleUps{"large": 3, "small": 2}))
 	// What the autoscaler decided first, and when.
 	nodes := Exactly(3)
-	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: 26149 * time.Millisecond, To: 26150 * time.Millisecond, NodeGroup: "large", Nodes: &nodes}))
+	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: 26169 * time.Millisecond, To: 26170 * time.Millisecond, NodeGroup: "large", Nodes: &nodes}))
 }
 
 // replayPerEvent replays the history on a virtual cluster of its own, and leaves the report under gen/ beside this file.

@@ -34,7 +34,7 @@ func TestWhatIf(t *testing.T) {
 	g.Expect(report).To(LeaveUnschedulable("default/web-10", "default/web-11", "default/web-12", "default/web-13", "default/web-14", "default/web-15"))
 	// What the autoscaler decided first, and when.
 	nodes := Exactly(2)
-	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: 21420 * time.Millisecond, To: 21420 * time.Millisecond, NodeGroup: "std", Nodes: &nodes}))
+	g.Expect(report).To(Decide(Decided{Which: FirstScaleUp, Timed: true, From: 21440 * time.Millisecond, To: 21440 * time.Millisecond, NodeGroup: "std", Nodes: &nodes}))
 	// Limits of metrics: what the replay needed.
 	g.Expect(report).To(KeepMetric("pending.max", "<= 2m49s"))
 	g.Expect(report).To(KeepMetric("nodes.peak", "<= 3"))
