@@ -18,7 +18,7 @@ func TestExplain(t *testing.T) {
 		want []string
 	}{
 		{"a pod", []string{dir, "--pod", "web-15"}, []string{"pod default/web-15 in max-size-reached:", "std could not grow: max node group size reached", "At the end it is still pending"}},
-		{"a node group", []string{filepath.Join(dir, "report.json"), "--node-group", "std", "--at", "+25s"}, []string{"node group std", "it grew 1->3"}},
+		{"a node group", []string{filepath.Join(dir, "report.json"), "--node-group", "std", "--at", "+35s"}, []string{"node group std", "it grew 1->3"}},
 		{"a node", []string{dir, "--node", "std-1"}, []string{"node std-1", "It was asked for, of node group std.", "At the end it stands"}},
 	}
 	for _, tt := range tests {

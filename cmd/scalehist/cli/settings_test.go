@@ -46,13 +46,13 @@ func TestPrecedence(t *testing.T) {
 		args []string
 		want string // value and source of --seed of replay
 	}{
-		{"default", env{}, nil, "1 default"},
+		{"default", env{}, nil, "0 default"},
 		{"file", env{}, []string{"--config-file", general}, "2 ci.yaml:1"},
 		{"section", env{}, []string{"--config-file", file}, "3 ci.yaml:3"},
 		{"file of a variable", env{"SCALEHIST_CONFIG_FILE": file}, nil, "3 ci.yaml:3"},
 		{"variable", env{"SCALEHIST_SEED": "4"}, []string{"--config-file", file}, "4 SCALEHIST_SEED"},
 		{"variable of the command", env{"SCALEHIST_SEED": "4", "SCALEHIST_REPLAY_SEED": "5"}, []string{"--config-file", file}, "5 SCALEHIST_REPLAY_SEED"},
-		{"variable of another command", env{"SCALEHIST_SWEEP_SEED": "5"}, nil, "1 default"},
+		{"variable of another command", env{"SCALEHIST_SWEEP_SEED": "5"}, nil, "0 default"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			code, stdout, stderr := runWith(t, tt.env, append([]string{"config", "show", "replay", "--all", "-o", "json"}, tt.args...)...)

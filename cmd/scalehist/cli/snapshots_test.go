@@ -50,14 +50,14 @@ func TestReplaySnapshots(t *testing.T) {
 func TestRecommendFromDecision(t *testing.T) {
 	dir := keeping(t, "from-zero")
 	var got api.Response
-	if err := json.Unmarshal([]byte(recommended(t, "--report", dir, "--at", "+20s", "-o", "json")), &got); err != nil {
+	if err := json.Unmarshal([]byte(recommended(t, "--report", dir, "--at", "+26.54s", "-o", "json")), &got); err != nil {
 		t.Fatal(err)
 	}
 	if ups := got.Recommendation.ScaleUps; len(ups) != 1 || ups[0].NodeGroup != "batch" || ups[0].Count != 3 || len(got.Warnings) > 0 {
 		t.Errorf("scale-ups %+v, warnings %v", ups, got.Warnings)
 	}
 	code, _, stderr := run(t, t.Context(), "recommend", "--report", dir, "--at", "+21s")
-	if code != ExitFailed || !strings.Contains(stderr, "choose one of +20s") {
+	if code != ExitFailed || !strings.Contains(stderr, "choose one of +26.54s") {
 		t.Errorf("no such decision: exit %d, %s", code, stderr)
 	}
 }

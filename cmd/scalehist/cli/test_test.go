@@ -154,14 +154,14 @@ func TestTestErrors(t *testing.T) {
 	inDir(t, map[string]string{
 		"typo.yaml":        "name: a\nhistory: " + db + "\nexpext:\n  recording: agrees\n",
 		"also.yaml":        "history: no.db\nexpect: {recording: agrees}\n",
-		"good.yaml":        "history: " + db + "\nexpect: {recording: agrees}\n",
+		"good.yaml":        "history: " + db + "\nexpect: {unschedulable: none}\n",
 		"same.yaml":        "name: good\nhistory: " + db + "\nexpect: {recording: agrees}\n",
 		"group.yaml":       "history: " + db + "\nexpect: {scaledUp: {bach: 3}}\n",
 		"window.yaml":      "history: " + db + "\nwindow: {from: +5h}\nexpect: {recording: agrees}\n",
 		"fault.yaml":       "history: " + db + "\nfaults: [quota:bach]\nexpect: {recording: agrees}\n",
 		"prices/list.yaml": "currency: EUR\nmachineTypes: {a: 1}\n",
 		"empty/readme.txt": "",
-		"both/prices.yml":  "currency: EUR\n", "both/good.yml": "history: " + db + "\nexpect: {recording: agrees}\n",
+		"both/prices.yml":  "currency: EUR\n", "both/good.yml": "history: " + db + "\nexpect: {unschedulable: none}\n",
 	})
 	for name, tt := range map[string]struct {
 		args []string
@@ -283,7 +283,7 @@ func TestEveryReplayFlagIsAKey(t *testing.T) {
 		"recorded-faults": "recordedFaults", "fault": "faults", "faults": "faultFile", "provision-delay": "provisionDelay", "deletion-delay": "deletionDelay",
 		"provision-delay-of": "nodeGroups", "bounds": "nodeGroups", "seed": "seed", "ties": "ties", "signs": "signs", "skip-unsupported": "skipUnsupported",
 		"full-snapshots": "fullSnapshots", "control-plane": "controlPlane", "truth": "expect", "agree": "expect", "optimal": "optimal",
-		"no-scale-down": "noScaleDown",
+		"no-scale-down": "noScaleDown", "gpu-label": "gpuLabel",
 	}
 	// These say where results go, which test decides for all scenarios.
 	elsewhere := []string{"output", "report-dir", "log-dir", "html", "event-reports"}
