@@ -58,7 +58,7 @@ var defects = []defect{
 		must: func(in *harness.Input) []scalehist.Question {
 			// All that grew in one step and never reached its limit has room for a second time. Where several steps followed on
 			// each other, the second time of one may be the next one.
-			return when(len(in.Truth.Steps) == 1 && !slices.ContainsFunc(in.NodeGroups, func(g scalehist.NodeGroup) bool {
+			return when(len(in.Truth.Steps) == 1 && in.Truth.Steps[0].To > in.Truth.Steps[0].From && !slices.ContainsFunc(in.NodeGroups, func(g scalehist.NodeGroup) bool {
 				return in.Truth.ScaledUpNodeGroups[g.Name] > 0 && peakOf(in, g)+in.Truth.ScaledUpNodeGroups[g.Name] > g.MaxSize
 			}), scalehist.QuestionSteps)
 		},
