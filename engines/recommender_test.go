@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,7 +29,7 @@ func replayed(t *testing.T, db, engine string, opts ...harness.Option) *scalehis
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := harness.NewReplayer(t.Context(), db, append([]harness.Option{harness.WithAutoscaler(a), harness.OnControlPlane(harness.Memory), harness.WithBatchInterval(10 * time.Second)}, opts...)...)
+	r, err := harness.NewReplayer(t.Context(), db, append([]harness.Option{harness.WithAutoscaler(a), harness.OnControlPlane(harness.Memory)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +61,6 @@ func TestRecommenderOnFixtures(t *testing.T) {
 		"balance-similar-groups": {"recommender": {map[string]int{"za": 5}, none, 0}, "recommender:optimal": {map[string]int{"za": 5}, none, 0}},
 		// Greedy by least-waste takes five small nodes beside two large ones where four do.
 		"priority-expander": {"recommender": {map[string]int{"ondemand-std4": 5, "spot-std8": 2}, none, 0}},
-		"staggered-burst":   {"recommender": {map[string]int{"std4": 6, "std8": 1}, none, 0}, "recommender:optimal": {map[string]int{"std4": 6, "std8": 1}, none, 0}},
 	}
 	for _, db := range fixtures(t) {
 		name := filepath.Base(filepath.Dir(db))

@@ -94,7 +94,7 @@ func TestSnapshotsOfTheAutoscaler(t *testing.T) {
 		t.Error(diff)
 	}
 	text := report.Text(got)
-	for _, want := range []string{"recommender:optimal, snapshots replay", "all     large +3, small +2  large +4", "1 of 2 agree"} {
+	for _, want := range []string{"recommender:optimal, snapshots replay", "large +3, small +2  large +4", "1 of 2 agree", "source of the recorded sizes: decisions of virtualca"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)
 		}

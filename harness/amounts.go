@@ -52,7 +52,7 @@ func (l *ledger) measureStart(o *scalehist.Objects) {
 // after a change of DaemonSets or nodes.
 func (l *ledger) measure(o *scalehist.Objects) {
 	l.nodePods.look(l, o)
-	if len(l.joined) == 0 && !l.remeasure {
+	if !l.unmeasured() {
 		return
 	}
 	var only map[string]bool // nil: all
@@ -79,6 +79,9 @@ func (l *ledger) measure(o *scalehist.Objects) {
 	}
 	l.joined, l.remeasure = nil, false
 }
+
+// unmeasured says whether what nodes offer may have changed in this step.
+func (l *ledger) unmeasured() bool { return len(l.joined) > 0 || l.remeasure }
 
 // offered is what each of some nodes has for workload pods, by name; of all nodes if only is nil.
 func (l *ledger) offered(o *scalehist.Objects, only map[string]bool) map[string]map[string]string {

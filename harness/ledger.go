@@ -38,6 +38,7 @@ type ledger struct {
 	deletions map[types.UID]time.Time // of pods that terminated at the start
 	loops     int
 	explained string // what the last decision explained
+	expecting bool   // the last decision waits for more pods
 	texts     texts
 	amounts   amounts
 	joined    []*nodeLedger // in this step, of which it is not yet known what they offer
@@ -414,10 +415,19 @@ func (l *ledger) decided(d scalehist.Decision) (mattered bool) {
 	l.stepped(d.Loop)
 	explained := explanation(d)
 	if mattered = d.Acted() || explained != l.explained; mattered {
+		if waits := waitsForMore(d); waits && l.expecting {
+			l.decisions = l.decisions[:len(l.decisions)-1] // the pods that woke this loop are all that is new
+		}
 		l.keep(d)
 	}
+	l.expecting = waitsForMore(d)
 	l.explained = explained
 	return mattered
+}
+
+// waitsForMore is a loop that found only new pods and did nothing else. Each pod of a burst wakes one: the last of a row is kept.
+func waitsForMore(d scalehist.Decision) bool {
+	return d.Outcome == scalehist.ScaleUpInCooldown && !d.Acted() && len(d.Deleting) == 0
 }
 
 // keep files a decision for the report. Of a long replay its reasons are most of what is kept, and few of them differ.
@@ -449,6 +459,7 @@ func (l *ledger) worked(d scalehist.Decision) {
 	l.stepped(0)
 	if d.Acted() || len(d.Notes) > 0 {
 		l.keep(d)
+		l.expecting = false
 	}
 }
 

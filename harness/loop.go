@@ -47,6 +47,7 @@ type run struct {
 	settings []scalehist.SettingsChange
 	pending  map[types.NamespacedName]bool
 	faults   *nodeFaults
+	nodePods int64  // what Cluster.NodePods was at the last measure
 	signs    *signs // nil: none
 	// backoff is what the last loop said of groups that may not grow.
 	backoff []scalehist.GroupBackoff
@@ -336,7 +337,11 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 			r.nextLoop = t // pods it evicted and that found no node wake it as any others do
 		}
 	}
-	r.ledger.measure(r.plane.Cluster())
+	// A list of all pods is not made in a step that has nothing to measure, as most.
+	if n := r.cluster.NodePods(); n != r.nodePods || r.ledger.unmeasured() {
+		r.nodePods = n
+		r.ledger.measure(r.plane.Cluster())
+	}
 	r.ledger.commit(r.pending)
 	if r.opts.observer.Stepped != nil {
 		if err := r.opts.observer.Stepped(ctx, t); err != nil {

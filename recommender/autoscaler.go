@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
@@ -114,6 +115,9 @@ func (l *loop) run(ctx context.Context) error {
 		return errors.New("the recommender gave no recommendation and no error")
 	}
 	l.explain(r)
+	if l.waitsForMore() {
+		return nil
+	}
 	if err := l.scaleUp(ctx, r); err != nil {
 		return err
 	}
@@ -121,6 +125,28 @@ func (l *loop) run(ctx context.Context) error {
 		l.scaleDown(ctx, r)
 	}
 	return nil
+}
+
+// waitsForMore says whether all pods that no node that is there or coming could take are new. Then nothing is done: more of the burst
+// may be on their way (upstream: unschedulablePodTimeBuffer).
+func (l *loop) waitsForMore() bool {
+	if len(l.d.UnschedulablePods) == 0 {
+		return false
+	}
+	asks := map[string]bool{}
+	for _, name := range l.d.UnschedulablePods {
+		asks[name] = true
+	}
+	for _, p := range l.req.Objects.Pods {
+		if asks[podName(p)] && !p.CreationTimestamp.Add(l.o.NewPods).After(l.now) {
+			return false
+		}
+	}
+	l.d.Outcome, l.d.Options, l.d.Optimality, l.d.PodsTriggered = scalehist.ScaleUpInCooldown, nil, nil, 0
+	l.d.PodsRemaining = len(l.d.UnschedulablePods)
+	l.d.Notes = nil
+	l.note("%s, all of them new: waiting for more", plural.Of(l.d.PodsRemaining, "pod"))
+	return true
 }
 
 // request is the cluster as it is now.

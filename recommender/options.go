@@ -19,6 +19,9 @@ type AutoscalerOptions struct {
 	Parallelism       int
 	// ScanInterval is the time between two loops.
 	ScanInterval time.Duration
+	// NewPods is how long nothing is decided while every pod without a node is younger: the first pods of a burst wait for the rest,
+	// as upstream's do. 0: the first pod is decided about alone.
+	NewPods time.Duration
 	// MaxNodesTotal, Cores, MemoryGiB and ExpendablePriorityCutoff are the constraints of those names.
 	MaxNodesTotal            int
 	Cores, MemoryGiB         *Range
@@ -49,7 +52,7 @@ type AutoscalerOptions struct {
 // DefaultAutoscalerOptions do not consolidate.
 func DefaultAutoscalerOptions() AutoscalerOptions {
 	return AutoscalerOptions{
-		ScanInterval: 10 * time.Second, ExpendablePriorityCutoff: -10, MaxNodeProvisionTime: 15 * time.Minute,
+		ScanInterval: 10 * time.Second, NewPods: 2 * time.Second, ExpendablePriorityCutoff: -10, MaxNodeProvisionTime: 15 * time.Minute,
 		InitialBackoff: 5 * time.Minute, MaxBackoff: 30 * time.Minute, BackoffReset: 3 * time.Hour,
 		UnneededTime: 10 * time.Minute, DelayAfterAdd: 10 * time.Minute, UtilizationThreshold: 0.5,
 		Rules:          drain.Options{SkipSystemPods: true, SkipLocalStorage: true, SkipCustomControllers: true, SystemPodTimeout: time.Hour},

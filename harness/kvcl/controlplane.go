@@ -30,6 +30,8 @@ type ControlPlane interface {
 	Settle(ctx context.Context, now time.Time) (Settled, error)
 	// Cluster lists the objects, with recorded or virtual times and UIDs. Valid until the next Apply or Settle.
 	Cluster() *scalehist.Objects
+	// Pod is the pod of that name that Cluster lists, nil if there is none, without a list of all of them.
+	Pod(namespace, name string) *corev1.Pod
 	// Evict asks the eviction subresource to remove a pod. A PodDisruptionBudget that refuses is ErrEvictionRefused.
 	Evict(ctx context.Context, namespace, name string) error
 	// SetTaints replaces the taints of a node.

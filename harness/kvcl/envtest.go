@@ -133,6 +133,9 @@ func (e *EnvTest) Settle(ctx context.Context, now time.Time) (Settled, error) {
 // Cluster implements ControlPlane.
 func (e *EnvTest) Cluster() *scalehist.Objects { return e.plane.Cluster() }
 
+// Pod implements ControlPlane.
+func (e *EnvTest) Pod(namespace, name string) *corev1.Pod { return e.plane.Pod(namespace, name) }
+
 // Evict implements ControlPlane. The pod is gone when it returns: grace periods are the caller's to model.
 func (e *EnvTest) Evict(ctx context.Context, namespace, name string) error {
 	return e.procs.lost(e.plane.Evict(ctx, namespace, name))

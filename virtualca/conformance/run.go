@@ -119,7 +119,7 @@ func (c Case) start(seed int64) (*world, *virtualca.Autoscaler, time.Time, error
 		return nil, nil, now, err
 	}
 	w.warnings = warnings
-	settings.Seed, settings.NodesAsListed = seed, seed == 0
+	settings.Seed, settings.NodesAsListed = seed, true // the cases' nodes came from a list, not from a cache
 	settings.Down.Enabled = in.ScaleDown()
 	ca, err := virtualca.New(w, w.provider, settings)
 	return w, ca, now, err

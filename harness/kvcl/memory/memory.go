@@ -68,6 +68,9 @@ func (m *Plane) Settle(ctx context.Context, now time.Time) (kvcl.Settled, error)
 // Cluster implements kvcl.ControlPlane.
 func (m *Plane) Cluster() *scalehist.Objects { return m.plane.Cluster() }
 
+// Pod implements kvcl.ControlPlane.
+func (m *Plane) Pod(namespace, name string) *corev1.Pod { return m.plane.Pod(namespace, name) }
+
 // Evict implements kvcl.ControlPlane.
 func (m *Plane) Evict(ctx context.Context, namespace, name string) error {
 	return m.plane.Evict(ctx, namespace, name)

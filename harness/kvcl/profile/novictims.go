@@ -2,6 +2,7 @@ package profile
 
 import (
 	"context"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -35,13 +36,25 @@ func (p *preemption) PostFilter(ctx context.Context, state fwk.CycleState, pod *
 	if err != nil {
 		return nil, fwk.NewStatus(fwk.Error, "preemption: "+err.Error())
 	}
-	statuses := framework.NewDefaultNodeToStatus()
-	statuses.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "Preemption is not helpful for scheduling"))
-	for _, n := range might {
-		statuses.Set(n.Node().Name, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "No preemption victims found for incoming pod"))
+	return framework.NewPostFilterResultWithNominatedNode(""), fwk.NewStatus(fwk.Unschedulable, "preemption: "+p.noVictims(len(might), len(nodes)))
+}
+
+// noVictims is upstream's message where some of the nodes were looked at and have no victims, and removing pods from the others does not
+// help. It hangs on the two numbers alone, and a pod that waits is tried often, so the texts are kept.
+func (p *preemption) noVictims(looked, nodes int) string {
+	key := [2]int{looked, nodes}
+	text, known := p.texts[key]
+	if !known {
+		statuses := framework.NewDefaultNodeToStatus()
+		statuses.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "Preemption is not helpful for scheduling"))
+		none := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "No preemption victims found for incoming pod")
+		for i := range looked {
+			statuses.Set(strconv.Itoa(i), none)
+		}
+		text = (&framework.FitError{NumAllNodes: nodes, Diagnosis: framework.Diagnosis{NodeToStatus: statuses}}).Error()
+		p.texts[key] = text
 	}
-	fit := &framework.FitError{Pod: current, NumAllNodes: len(nodes), Diagnosis: framework.Diagnosis{NodeToStatus: statuses}}
-	return framework.NewPostFilterResultWithNominatedNode(""), fwk.NewStatus(fwk.Unschedulable, "preemption: "+fit.Error())
+	return text
 }
 
 // anyBelow says whether a pod on some node has a lower priority.

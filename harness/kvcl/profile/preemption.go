@@ -26,6 +26,8 @@ type preemption struct {
 	nameless bool
 	// lowest remembers by node name.
 	lowest map[string]lowest
+	// texts are those of noVictims.
+	texts map[[2]int]string
 }
 
 var (
@@ -39,7 +41,7 @@ func newPreemption(ordinal func(types.UID) int64, nameless bool) frameworkruntim
 		if err != nil {
 			return nil, fmt.Errorf("preemption plugin: %w", err)
 		}
-		own := &preemption{pl, nameless, map[string]lowest{}}
+		own := &preemption{pl, nameless, map[string]lowest{}, map[[2]int]string{}}
 		pl.Evaluator.Interface = own
 		pl.MoreImportantPod = func(a, b *corev1.Pod) bool {
 			if x, y := corev1helpers.PodPriority(a), corev1helpers.PodPriority(b); x != y {

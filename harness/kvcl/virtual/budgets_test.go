@@ -42,6 +42,7 @@ func (n *notebook) Apply(_ context.Context, changes []scalehist.Change) error {
 func (n *notebook) Settle(context.Context, time.Time) (kvcl.Settled, error) {
 	return kvcl.Settled{}, nil
 }
+func (n *notebook) Pod(string, string) *corev1.Pod                          { return nil }
 func (n *notebook) Cluster() *scalehist.Objects                             { return &scalehist.Objects{} }
 func (n *notebook) Evict(context.Context, string, string) error             { return nil }
 func (n *notebook) SetTaints(context.Context, string, []corev1.Taint) error { return nil }

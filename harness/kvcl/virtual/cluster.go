@@ -43,6 +43,8 @@ type Cluster struct {
 	tally      tally
 	// arrivals counts the pods that ever were; onNode files the live ones under their nodes.
 	arrivals int64
+	// nodePods counts changes of pods that belong to their node.
+	nodePods int64
 	onNode   map[string]map[types.NamespacedName]*pod
 	// births numbers the pods that ever were under a name, to give a pod that comes back a UID of its own.
 	births map[types.NamespacedName]int

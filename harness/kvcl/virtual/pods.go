@@ -46,6 +46,7 @@ func (c *Cluster) put(key types.NamespacedName, p *pod) {
 	c.arrivals++
 	p.order = c.arrivals
 	c.pods[key] = p
+	c.changed(p)
 	c.file(key, p)
 	c.indexDaemon(key, p)
 	c.runs(key, p)
@@ -56,6 +57,7 @@ func (c *Cluster) put(key types.NamespacedName, p *pod) {
 func (c *Cluster) show(p *pod, object *corev1.Pod) {
 	c.tally.uncount(p)
 	p.object = object
+	c.changed(p)
 	c.tally.count(p)
 	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 	if placeOf(object) != p.node {
@@ -75,10 +77,21 @@ func (c *Cluster) drop(key types.NamespacedName) {
 		return
 	}
 	delete(c.pods, key)
+	c.changed(p)
 	c.tally.uncount(p)
 	c.unfile(key, p)
 	c.unindexDaemon(key, p)
 }
+
+// changed counts the changes of pods that belong to their node.
+func (c *Cluster) changed(p *pod) {
+	if followsNode(p.object) {
+		c.nodePods++
+	}
+}
+
+// NodePods is another number after every step in which pods that belong to their node came, went or changed.
+func (c *Cluster) NodePods() int64 { return c.nodePods }
 
 // placeOf is the node a pod stands on, or is meant for as the pod of a DaemonSet; "" for others.
 func placeOf(p *corev1.Pod) string {

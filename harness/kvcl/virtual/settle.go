@@ -125,7 +125,6 @@ func (c *Cluster) bound(bindings []kvcl.Binding, now time.Time) []scalehist.Chan
 	}
 	// The API server copies the node's zone and region onto a pod when it is bound (Kubernetes 1.36), so the labels to
 	// keep are the server's.
-	served := c.served(bindings)
 	c.budgetsDirty = true
 	var out []scalehist.Change
 	for _, b := range bindings {
@@ -134,8 +133,8 @@ func (c *Cluster) bound(bindings []kvcl.Binding, now time.Time) []scalehist.Chan
 			continue // preempted again within the same settle
 		}
 		next := copied(known.object)
-		if s := served[b.Pod]; s != nil {
-			next.Labels = s.Labels
+		if served := c.plane.Pod(b.Pod.Namespace, b.Pod.Name); served != nil {
+			next.Labels = served.Labels
 		}
 		next.Spec.NodeName = b.Node
 		next.Status = runningStatus(now)
@@ -143,33 +142,6 @@ func (c *Cluster) bound(bindings []kvcl.Binding, now time.Time) []scalehist.Chan
 		c.show(known, next)
 		c.runs(b.Pod, known)
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpUpdate, Object: next})
-	}
-	return out
-}
-
-// served are the pods of bindings as the plane shows them.
-func (c *Cluster) served(bindings []kvcl.Binding) map[types.NamespacedName]*corev1.Pod {
-	out := make(map[types.NamespacedName]*corev1.Pod, len(bindings))
-	for _, b := range bindings {
-		out[b.Pod] = nil
-	}
-	left := len(out)
-	// Nearly always they do not run yet, which is quicker to see than a name. A pod may have been recorded as Running before
-	// it had a node.
-	for _, running := range []bool{false, true} {
-		for _, p := range slices.Backward(c.plane.Cluster().Pods) { // the youngest, mostly
-			if left == 0 {
-				return out
-			}
-			if p.Spec.NodeName == "" || (p.Status.Phase == corev1.PodRunning) != running {
-				continue
-			}
-			key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-			if _, bound := out[key]; bound {
-				out[key] = p
-				left--
-			}
-		}
 	}
 	return out
 }

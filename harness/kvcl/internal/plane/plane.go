@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
@@ -88,4 +89,14 @@ func (pl *Plane) Sync(ctx context.Context) error {
 func (pl *Plane) Cluster() *scalehist.Objects {
 	pl.drain()
 	return pl.store.listing.list()
+}
+
+// Pod is the pod of that name that Cluster lists; nil if there is none.
+func (pl *Plane) Pod(namespace, name string) *corev1.Pod {
+	pl.drain()
+	it := pl.store.byName[PodKind.Order][key(namespace, name)]
+	if it == nil || !it.listed || it.obj == nil {
+		return nil
+	}
+	return it.obj.(*corev1.Pod)
 }
