@@ -66,6 +66,7 @@ var flagUsage = map[string]string{
 	"weights":         "what a core, a GiB and a piece of other resources are worth: cpu=6,memory=1",
 	"parallelism":     "simulations at once; 0: one per processor",
 	"consolidate":     "remove the nodes that could go, after --scale-down-unneeded-time",
+	"new-pods-wait":   "decide nothing while all pods without a node are younger than this: the first of a burst wait for the rest; 0s: decide at once",
 	"ignore-min-size": "leave groups below their min size as they are",
 }
 
@@ -97,6 +98,10 @@ func (o *AutoscalerOptions) TakeFlags(flags []string) (others []string, err erro
 		case "parallelism":
 			if o.Parallelism, err = strconv.Atoi(value); err != nil || o.Parallelism < 0 {
 				return nil, fmt.Errorf("recommender flag --parallelism=%s: want a whole number, 0 or more", value)
+			}
+		case "new-pods-wait":
+			if o.NewPods, err = time.ParseDuration(value); err != nil || o.NewPods < 0 {
+				return nil, fmt.Errorf("recommender flag --new-pods-wait=%s: want a time, 0s or more: 2s", value)
 			}
 		case "consolidate":
 			o.Consolidate, err = onOff(name, value, hasValue)

@@ -55,7 +55,9 @@ var _ = Describe("The recommender and the cluster autoscaler", func() {
 		Expect(r).To(LeaveUnschedulable())
 		Expect(r).To(MatchGolden(goldenOf("large-is-a-bargain", "recommender")))
 		Expect(measured(r, "cost")).To(BeNumerically("<", 0.6*measured(ca, "cost")))
-		Expect(measured(r, "pending.pod-seconds")).To(BeNumerically("<", measured(ca, "pending.pod-seconds")), "it does not wait for more pods to come")
+		Expect(measured(r, "pending.pod-seconds")).To(Equal(measured(ca, "pending.pod-seconds")), "both wait for the rest of a burst")
+		eager := played(ctx, from, Engine("recommender"), prices, harness.WithFlags("--new-pods-wait=0s"))
+		Expect(measured(eager, "pending.pod-seconds")).To(BeNumerically("<", measured(ca, "pending.pod-seconds")), "it was told not to")
 	}, SpecTimeout(2*time.Minute))
 
 	// The best group for each node is not the best for all of them: one small node more than the autoscaler needs.

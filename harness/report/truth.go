@@ -24,10 +24,10 @@ func TruthText(r *scalehist.ReplayReport) string {
 	fmt.Fprintf(&b, "truth: %s with what the autoscaler was seen to do in %s (%s of %s)\n", word, plural.Of(v.Runs, "run"), plural.Of(v.Outcomes, "outcome"), v.Scenario)
 	switch {
 	case v.Outcome > 0:
-		fmt.Fprintf(&b, "  outcome: number %d of those seen: %s\n", v.Outcome, outcomeText(v.Replayed))
+		fmt.Fprintf(&b, "  outcome: number %d of those seen: %s\n", v.Outcome, OutcomeText(v.Replayed))
 	case v.Nearest != nil:
-		fmt.Fprintf(&b, "  outcome: none of those seen: %s\n", outcomeText(v.Replayed))
-		fmt.Fprintf(&b, "  nearest: number %d: %s\n", v.Nearest.Number, outcomeText(v.Nearest.Outcome))
+		fmt.Fprintf(&b, "  outcome: none of those seen: %s\n", OutcomeText(v.Replayed))
+		fmt.Fprintf(&b, "  nearest: number %d: %s\n", v.Nearest.Number, OutcomeText(v.Nearest.Outcome))
 		for _, p := range v.Nearest.Parts {
 			what := p.What
 			if p.NodeGroup != "" {
@@ -62,8 +62,8 @@ func stepText(r *scalehist.ReplayReport, s *scalehist.SizeStep) string {
 	return fmt.Sprintf("%s at %s", strings.Join(parts, ", "), offset(r, s.At))
 }
 
-// outcomeText is an outcome on one line: "std +5 =6, big +2 -1 =1; none unschedulable".
-func outcomeText(o scalehist.Outcome) string {
+// OutcomeText is an outcome on one line: "std +5 =6, big +2 -1 =1; none unschedulable".
+func OutcomeText(o scalehist.Outcome) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(o.FinalSizes)) {
 		text := name

@@ -26,7 +26,7 @@ func (f *File) Compare(r *scalehist.ReplayReport) (*scalehist.TruthVerdict, erro
 		return nil, fmt.Errorf("truth of %s: %w", f.Scenario, err)
 	}
 	v := &scalehist.TruthVerdict{
-		Scenario: f.Scenario, Replayed: outcome(r), Outcomes: len(f.Outcomes), Runs: len(f.Runs), FirstSteps: len(f.FirstStepsInAllRuns),
+		Scenario: f.Scenario, Replayed: OutcomeOf(r), Outcomes: len(f.Outcomes), Runs: len(f.Runs), FirstSteps: len(f.FirstStepsInAllRuns),
 	}
 	for i, seen := range f.Outcomes {
 		parts := partings(seen, v.Replayed)
@@ -87,8 +87,8 @@ func (f *File) fits(r *scalehist.ReplayReport) error {
 	return nil
 }
 
-// outcome is where a replay ended, in the form of a truth.
-func outcome(r *scalehist.ReplayReport) scalehist.Outcome {
+// OutcomeOf is where a replay ended, in the form of a truth.
+func OutcomeOf(r *scalehist.ReplayReport) scalehist.Outcome {
 	o := scalehist.Outcome{
 		ScaledUp: map[string]int{}, ScaledDown: map[string]int{}, FinalSizes: map[string]int{}, UnschedulableAtEnd: len(r.UnschedulableAtEnd),
 	}

@@ -59,8 +59,8 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d cases agree", agreedAll, len(cases))
-	// In any order of pods and nodes one or two cases in a hundred come to an outcome that upstream's few runs did not show: see
-	// TestEveryCaseIsReachable and TestOtherSeeds.
+	// With any seed about one case in a hundred comes to an outcome that upstream's few runs did not show: TestOtherSeeds has how
+	// many are to be expected, TestEveryCaseIsReachable that none is out of reach.
 	if agreedAll*100 < len(cases)*98 {
 		t.Errorf("%d of %d cases agree, want 98 in a hundred", agreedAll, len(cases))
 	}
@@ -103,25 +103,19 @@ func TestEveryCaseIsReachable(t *testing.T) {
 	}
 }
 
-// TestOtherSeeds: the agreement is the rules', not one lucky order's. Over the orders of several seeds together at least
-// 97 of 100 runs agree; it was 98 when this was written.
+// TestOtherSeeds: the agreement is the rules', not one lucky order's, and as good as chance lets it be: over many seeds the rule agrees
+// with upstream nearly as often as it would with itself, and no case hangs on a rare seed (as of 20 seeds: 454.7 and 455.6 of 459).
 func TestOtherSeeds(t *testing.T) {
-	agreed, all := 0, 0
-	for _, c := range load(t) {
-		for seed := int64(1); seed <= 3; seed++ {
-			r, err := RunSeed(t.Context(), c, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all++
-			if r.Agrees {
-				agreed++
-			}
-		}
+	s, err := Seeds(t.Context(), load(t), 12)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("%d of %d runs agree", agreed, all)
-	if agreed*100 < all*97 {
-		t.Errorf("%d of %d runs agree, want 97 in a hundred", agreed, all)
+	t.Logf("%+v", s)
+	if s.Mean < s.Itself-3 {
+		t.Errorf("%.1f of %d cases agree on average, want what the rule does with itself, %.1f, less 3", s.Mean, s.Cases, s.Itself)
+	}
+	if len(s.Doubtful) > 3 {
+		t.Errorf("%d cases agree with less than half of the seeds: %v", len(s.Doubtful), s.Doubtful)
 	}
 }
 

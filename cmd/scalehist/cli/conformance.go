@@ -23,6 +23,7 @@ type conformanceFlags struct {
 	name   string
 	least  float64
 	seed   int64
+	seeds  int
 }
 
 func newConformanceCommand(s IO) *cobra.Command {
@@ -47,6 +48,9 @@ The exit code is 0 when at least --min-agreement of the cases agree, 1 when fewe
   # Cases of your own, all of which must agree
   scalehist conformance cases.jsonl --min-agreement 1
 
+  # How much of that is chance, as upstream's own order of pods and nodes is?
+  scalehist conformance --seeds 20
+
   # For a script
   scalehist conformance -o json | jq .agreement`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -57,7 +61,8 @@ The exit code is 0 when at least --min-agreement of the cases agree, 1 when fewe
 	addFormatFlag(cmd, &f.format)
 	cmd.Flags().StringVar(&f.name, "case", "", "run this case alone and tell every loop of it")
 	cmd.Flags().Float64Var(&f.least, "min-agreement", 0.98, "the least share of cases that must agree, 0 to 1")
-	cmd.Flags().Int64Var(&f.seed, "seed", 0, "the order of pods and nodes, which upstream leaves to chance")
+	cmd.Flags().Int64Var(&f.seed, "seed", 0, "what upstream leaves to chance, such as the order of pods")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "run the cases with this many seeds, from 0 on, and say how much of the agreement is chance")
 	if err := cmd.RegisterFlagCompletionFunc("case", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		cases, err := loadCases(args)
 		if err != nil {
@@ -98,6 +103,9 @@ func runConformance(cmd *cobra.Command, s IO, f *conformanceFlags, args []string
 	if err != nil {
 		return err
 	}
+	if f.seeds != 1 {
+		return s.conformanceSeeds(cmd, f, cases)
+	}
 	if f.name != "" {
 		return s.runCase(cmd, f, cases)
 	}
@@ -119,6 +127,40 @@ func runConformance(cmd *cobra.Command, s IO, f *conformanceFlags, args []string
 		s.printConformance(f, args, summary, cases, results, took)
 	}
 	if summary.Agreement < f.least {
+		return Differed()
+	}
+	return nil
+}
+
+// conformanceSeeds prints what several seeds say together.
+func (s IO) conformanceSeeds(cmd *cobra.Command, f *conformanceFlags, cases []conformance.Case) error {
+	switch {
+	case f.seeds < 1:
+		return UsageErrorf(cmd, "--seeds %d: want 1 or more", f.seeds)
+	case f.name != "" || cmd.Flags().Changed("seed"):
+		return UsageErrorf(cmd, "--seeds runs all cases with many seeds: leave out --case and --seed")
+	}
+	spread, err := conformance.Seeds(cmd.Context(), cases, f.seeds)
+	if err != nil {
+		return err
+	}
+	if f.format == FormatJSON {
+		if err := s.PrintJSON(spread); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(s.Out, "%d seeds: %.1f of %d cases agree on average (%.1f %%), %d with the worst seed, %d with the best\n",
+			spread.Seeds, spread.Mean, spread.Cases, 100*spread.Mean/float64(max(spread.Cases, 1)), spread.Least, spread.Most)
+		fmt.Fprintf(s.Out, "measured and judged alike, the virtual autoscaler would agree with itself in %.1f\n", spread.Itself)
+		if len(spread.Doubtful) > 0 {
+			t := Table{Title: "\nagree with less than half of the seeds:", Columns: []Column{{Name: "Case"}, {Name: "Share", Right: true}}}
+			for _, c := range spread.Doubtful {
+				t.Rows = append(t.Rows, []string{c.Name, fmt.Sprintf("%.0f %%", 100*c.Share)})
+			}
+			s.PrintTable(t, f.format)
+		}
+	}
+	if spread.Mean < f.least*float64(spread.Cases) {
 		return Differed()
 	}
 	return nil

@@ -50,6 +50,8 @@ type replayFlags struct {
 	gpuLabel   string
 	deletion   time.Duration
 	seed       int64
+	seeds      int     // --seeds
+	least      float64 // --min-agreement
 	ties       string
 	signs      bool
 	skip       bool
@@ -77,7 +79,9 @@ Recorded autoscaler settings apply as of their time; --autoscaler-flag overrides
 with the recording (or nothing was recorded to agree with), 1 when it differs, 2 on an error.
 
 With --truth the verdict is taken from a truth file instead: what a real cluster-autoscaler was seen to do with the same load in
-several runs, which differ. The replay agrees when it ends as one of them did and begins with the steps they all took alike.
+several runs, which differ. The replay agrees when it ends as one of them did and begins with the steps they all took alike. A seed is
+one of the runs that are possible; --seeds 20 replays with twenty and prints the share of them that agrees, which must be
+--min-agreement at least.
 
 With --playback snapshots it reads a report of another replay that was made with --full-snapshots instead of a history: the autoscaler
 is asked again about each cluster that the one of the report decided about, and what both asked for is compared.
@@ -106,6 +110,9 @@ for and the scheduler has placed what it can, so each event says which pods the 
 
   # Does it do what the real autoscaler was seen to do in several runs?
   scalehist replay fixtures/ca-pdb-blocks-drain/recording.db --truth fixtures/ca-pdb-blocks-drain/truth.json
+
+  # How much of that verdict is chance?
+  scalehist replay fixtures/ca-burst-then-idle/recording.db --truth fixtures/ca-burst-then-idle/truth.json --seeds 20 --control-plane memory
 
   # A day in seconds: the same report from a control plane in memory
   scalehist replay prod.db --control-plane memory
@@ -153,6 +160,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
 	addEventReportsFlag(cmd, &f.eventDir)
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (truth.json of a fixture)")
+	addSeedsFlags(cmd, f)
 	flags.StringSliceVar(&f.agree, "agree", nil, "further questions in which the replay must agree with the recording: peak-size, steps, waits")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
 	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
@@ -199,6 +207,9 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	asked, err := f.questions(cmd)
 	if err != nil {
 		return err
+	}
+	if f.seeds > 1 {
+		return f.playSeeds(ctx, s, path, seen, asked, opts)
 	}
 	progress := newReplayView(s)
 	opts = append(opts, harness.WithProgress(progress.step))
@@ -326,6 +337,9 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	ties := harness.Ties(f.ties)
 	if !slices.Contains(harness.TiesKinds, ties) {
 		return nil, UsageErrorf(cmd, "--ties %q: want hash or creation", f.ties)
+	}
+	if err := f.checkSeeds(cmd); err != nil {
+		return nil, err
 	}
 	if f.duration < 0 || f.delay < 0 || f.batch < 0 || f.deletion < 0 {
 		return nil, UsageErrorf(cmd, "--for, --provision-delay, --deletion-delay and --batch-interval must not be negative")
