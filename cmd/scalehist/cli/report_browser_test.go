@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -49,7 +50,10 @@ func TestReportInBrowser(t *testing.T) {
 	if os.Getenv("SCALEHIST_SCREENSHOTS") != "" {
 		args = []string{filepath.Join("test", "shots.mjs")}
 	}
-	cmd := exec.CommandContext(t.Context(), "node", args...)
+	// Each wait has a bound of its own (page.mjs); a page on which none of them ends must not take the other tests along.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", args...)
 	cmd.Dir = webDir
 	cmd.Env = append(os.Environ(), "SCALEHIST_PAGES="+dir, "CHROMIUM="+browser)
 	out, err := cmd.CombinedOutput()

@@ -67,6 +67,8 @@ func kind(d *scalehist.Decision) string {
 		return "up"
 	case len(d.ScaleDowns) > 0 || len(d.Deleting) > 0:
 		return "down"
+	case d.Outcome == scalehist.ScaleUpInCooldown:
+		return "none" // it waits for more pods: nobody is stuck yet
 	case len(d.UnschedulablePods) > 0:
 		return "stuck"
 	}

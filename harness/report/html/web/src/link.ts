@@ -43,7 +43,8 @@ export function resolve(link: Map<string, string>, models: Model[]): { state: Pa
   thing("pod", r.pods.name, (row) => {
     const story = m.story(row);
     const wait = story.find((s) => s.node === WAITING);
-    const looked = r.decisions.find((d) => d.short?.includes(row));
+    const about = r.decisions.filter((d) => d.short?.includes(row));
+    const looked = about.find((d) => d.kind !== "none") ?? about[0];
     return looked?.at ?? wait?.from ?? story[0]?.from ?? 0;
   });
   thing("node", r.nodes.name, (row) => r.nodes.from[row]!);

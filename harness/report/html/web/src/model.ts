@@ -202,6 +202,7 @@ export function headline(m: Model, d: Decision): string {
   }
   for (const [g, s] of downs) parts.push(`${g} ${s.from} → ${s.to}`);
   if (parts.length > 0) return parts.join(", ");
+  if (d.kind === "none" && d.short?.length && d.notes?.length) return d.notes[0]!;
   if (d.short?.length) return `no room for ${d.short.length === 1 ? m.run.pods.name[d.short[0]!] : d.short.length + " pods"}`;
   if (d.unneeded?.length) return `${d.unneeded.length === 1 ? m.run.nodes.name[d.unneeded[0]!] + " is" : d.unneeded.length + " nodes are"} unneeded`;
   if (d.fit) return `${d.fit === 1 ? "1 pod fits" : d.fit + " pods fit"} on what is there or coming`;

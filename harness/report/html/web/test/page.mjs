@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
-/** patience only bounds a test that would never end; a slow machine stays far below it. */
-export const patience = Number(process.env.SCALEHIST_PATIENCE ?? 240_000);
+/** patience only bounds a wait that would never end; a slow machine stays far below it. */
+export const patience = Number(process.env.SCALEHIST_PATIENCE ?? 60_000);
 
 const dir = process.env.SCALEHIST_PAGES;
 if (!dir) throw new Error("SCALEHIST_PAGES is not set: run these tests with `make web-test`");
