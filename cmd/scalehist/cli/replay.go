@@ -191,6 +191,9 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	if verbose, err := cmd.Flags().GetCount("verbose"); err == nil && verbose > 0 && f.dir != "" && f.logs == "" && f.plane == harness.EnvTest {
 		f.logs = filepath.Join(f.dir, "control-plane")
 	}
+	if err := f.checkSeeds(cmd); err != nil {
+		return err
+	}
 	opts, err := f.options(cmd, s, path)
 	if err != nil {
 		return err
@@ -337,9 +340,6 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	ties := harness.Ties(f.ties)
 	if !slices.Contains(harness.TiesKinds, ties) {
 		return nil, UsageErrorf(cmd, "--ties %q: want hash or creation", f.ties)
-	}
-	if err := f.checkSeeds(cmd); err != nil {
-		return nil, err
 	}
 	if f.duration < 0 || f.delay < 0 || f.batch < 0 || f.deletion < 0 {
 		return nil, UsageErrorf(cmd, "--for, --provision-delay, --deletion-delay and --batch-interval must not be negative")
