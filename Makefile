@@ -31,8 +31,8 @@ record: gitdiff ## Record a fixture again: make record FIXTURE=name, or all that
 	@test -n "$(FIXTURE)" || { echo "make record: FIXTURE is not set: name a directory of fixtures/" >&2; exit 2; }
 	$(GO) run ./fixtures/workload/record -fixture $(FIXTURE) $(if $(filter command line,$(origin KUBECONFIG)),-kubeconfig $(KUBECONFIG)) $(if $(FOR),-for $(FOR))
 
-record-check: assets ## Play every script again, and fail if a recording differs from the one checked in: make record-check [SINCE=commit: only if what recordings are made by changed since]
-	$(GO) run ./fixtures/workload/record -fixture all -check $(if $(SINCE),-since $(SINCE))
+record-check: assets ## Play every script again, and fail if a recording differs from the one checked in: make record-check [STALE=1: only if what recordings are made by changed since]
+	$(GO) run ./fixtures/workload/record -fixture all -check $(if $(STALE),-stale)
 
 golden: assets ## Accept what the scenarios do now as what they should do; read the diff before you commit it
 	$(GO) test ./scenarios -count=1 -args -update

@@ -34,7 +34,7 @@ func (r *recorded) lostNodes() []NodeFault {
 	}
 	var gone []scalehist.Change
 	for _, ch := range r.changes {
-		if n, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpDelete && r.grouped(n, ch.At) && !(r.departed[n.Name] && r.stood(n)) {
+		if n, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpDelete && r.grouped(n, ch.At) && (!r.departed[n.Name] || !r.stood(n)) {
 			if toBeDeleted(n) {
 				take(r.groupOf(n), ch.At)
 				continue
