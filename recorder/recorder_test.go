@@ -230,7 +230,7 @@ func TestStateEqualsLive(t *testing.T) {
 	if diff := cmp.Diff(live, recordedIDs(got.Objects)); diff != "" {
 		t.Errorf("history and API server differ (-live +recorded):\n%s", diff)
 	}
-	wantGroups := []scalehist.NodeGroup{{Name: "workers", MaxSize: 2, TargetSize: 2, Zone: "z1", MachineType: "m5.large"}}
+	wantGroups := []scalehist.NodeGroup{{Name: "workers", MaxSize: 2, GuessedMax: true, TargetSize: 2, Zone: "z1", MachineType: "m5.large"}}
 	if diff := cmp.Diff(wantGroups, got.NodeGroups, cmpopts.IgnoreFields(scalehist.NodeGroup{}, "Template")); diff != "" {
 		t.Errorf("node groups (-want +got):\n%s", diff)
 	}

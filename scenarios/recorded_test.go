@@ -34,7 +34,7 @@ var _ = Describe("A recording of a real autoscaler", func() {
 			"openb-t4-104c-00": 6, "openb-t4-96c-05": 5, "openb-v100m16-32c-03": 5, "openb-v100m32-96c-07": 3,
 		}))
 		Expect(report).To(LeaveUnschedulable())
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	It("is no evidence where it was recorded from this autoscaler", func(ctx SpecContext) {
 		report := Replay(ctx, Recording("from-zero"), ClusterAutoscaler())

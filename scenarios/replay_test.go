@@ -99,6 +99,11 @@ func replay(ctx context.Context, length time.Duration, from Source, opts ...harn
 	return real, sameReport(real, memory)
 }
 
+// replayInMemory is for specs to which planes make no difference that others do not look at.
+func replayInMemory(ctx context.Context, length time.Duration, from Source, opts ...harness.Option) (*scalehist.ReplayReport, error) {
+	return replayWith(ctx, length, from, append(slices.Clone(opts), harness.OnControlPlane(harness.Memory))...)
+}
+
 // sameReport says where two reports differ that should not.
 func sameReport(real, memory *scalehist.ReplayReport) error {
 	want, err := report.Canonical(real)

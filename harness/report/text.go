@@ -14,11 +14,19 @@ import (
 	"github.com/scalehist/scalehist/internal/widetable"
 )
 
+// batched says in which batches changes came, where they did not come at their own instants.
+func batched(r *scalehist.ReplayReport) string {
+	if r.BatchInterval == 0 {
+		return ""
+	}
+	return ", batch " + r.BatchInterval.String()
+}
+
 // Text is the report as a page for a terminal.
 func Text(r *scalehist.ReplayReport) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s replay of %s from %s, batch %s\n\n", r.Scenario, r.Autoscaler, r.Playback,
-		r.EndTime.Sub(r.StartTime).Round(time.Millisecond), r.StartTime.Format(time.RFC3339), r.BatchInterval)
+	fmt.Fprintf(&b, "%s: %s, %s replay of %s from %s%s\n\n", r.Scenario, r.Autoscaler, r.Playback,
+		r.EndTime.Sub(r.StartTime).Round(time.Millisecond), r.StartTime.Format(time.RFC3339), batched(r))
 	for _, f := range r.Faults {
 		fmt.Fprintf(&b, "fault: %s\n", f)
 	}

@@ -18,7 +18,7 @@ import (
 // that a golden compares whole reports between machines, and its diff says in which part what is not shown has changed.
 func Timeline(r *scalehist.ReplayReport) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s, %s, batch %s\n", r.Scenario, r.Autoscaler, r.BatchInterval)
+	fmt.Fprintf(&b, "# %s, %s%s\n", r.Scenario, r.Autoscaler, batched(r))
 	for _, d := range r.Decisions {
 		fmt.Fprintf(&b, "%s loop %d %s\n", offset(r, d.At), d.Loop, d.Summary())
 		for _, line := range because(d) {

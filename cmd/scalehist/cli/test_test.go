@@ -285,8 +285,8 @@ func TestEveryReplayFlagIsAKey(t *testing.T) {
 		"full-snapshots": "fullSnapshots", "control-plane": "controlPlane", "truth": "expect", "agree": "expect", "optimal": "optimal",
 		"no-scale-down": "noScaleDown", "gpu-label": "gpuLabel",
 	}
-	// These say where results go, which test decides for all scenarios.
-	elsewhere := []string{"output", "report-dir", "log-dir", "html", "event-reports"}
+	// These say where results go, which test decides for all scenarios; and several seeds are several replays.
+	elsewhere := []string{"output", "report-dir", "log-dir", "html", "event-reports", "seeds", "min-agreement"}
 	var known []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[scenario.Scenario]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")

@@ -23,7 +23,7 @@ export function header(view: View, models: Model[]): Node {
   const window = `${clock(r.start, 0).replace(" UTC", "")} to ${clock(r.start, r.length).replace(/^.*? /, clock(r.start, r.length).slice(0, 10) === clock(r.start, 0).slice(0, 10) ? "" : clock(r.start, r.length).slice(0, 10) + " ")}`;
   return h("div", { class: "title" },
     h("div", null, h("p", { class: "kicker" }, models.length > 1 ? "Two replays over each other" : `${r.playback === "per-event" ? "Per-event replay" : "Replay"}`), h("h1", null, view.title),
-      h("p", { class: "meta" }, models.length > 1 ? null : `${r.autoscaler} · `, `${window} (${span(r.length)}) · batches of ${r.batch} · ${r.loops.toLocaleString("en")} loops`)),
+      h("p", { class: "meta" }, models.length > 1 ? null : `${r.autoscaler} · `, `${window} (${span(r.length)})${r.batch === "0s" ? "" : ` · batches of ${r.batch}`} · ${r.loops.toLocaleString("en")} loops`)),
     h("div", { class: "verdicts" }, models.map((m) => h("div", { class: "run-line" }, models.length > 1 ? h("span", { class: `run-tag run-${m.name}` }, m.name) : null, models.length > 1 ? h("strong", null, m.run.label) : null, badge(m.run)))));
 }
 
