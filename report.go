@@ -36,7 +36,8 @@ type ReplayReport struct {
 	ScaledDownNodeGroups map[string]int `json:"scaledDownNodeGroups"`
 	// ScaledUpNodes are the nodes that joined, in the order they did.
 	ScaledUpNodes []ScaledNode `json:"scaledUpNodes"`
-	// Decisions has one entry per autoscaler loop that mattered: one that acted, or whose explanation changed.
+	// Decisions has one entry per autoscaler loop that mattered: one that acted, or whose explanation changed. Of a row of loops that
+	// only wait for more pods (ScaleUpInCooldown) it has the last.
 	Decisions []Decision `json:"decisions"`
 	// Loops counts all loops, those left out of Decisions too.
 	Loops int `json:"loops"`
