@@ -125,7 +125,7 @@ func TestRecommenderFlags(t *testing.T) {
 		"--ignore-min-size=perhaps":       "want true or false",
 		"--max-nodes-total=10":            "",
 		"--scale-down-unneeded-time=1m":   "",
-		"--expander=price":                "--expander: the recommender has no such flag; its own are --consolidate, --ignore-min-size, --parallelism, --scoring, --weights",
+		"--expander=price":                "--expander: the recommender has no such flag; its own are --consolidate, --ignore-min-size, --new-pods-wait, --parallelism, --scoring, --weights",
 		"--scorring=least-cost":           "--scorring: the recommender has no such flag",
 		"--scoring=cheapest":              "choose one of least-cost, least-waste, weighted",
 		"--weights=mem=1":                 `"mem" is no resource`,

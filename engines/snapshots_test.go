@@ -50,6 +50,9 @@ func snapshots(t *testing.T, from *scalehist.ReplayReport, engine string, opts .
 func TestSnapshotsAreWhatWasSeen(t *testing.T) {
 	events := 0
 	for _, db := range fixtures(t) {
+		if filepath.Base(filepath.Dir(db)) == "openb-100" {
+			continue // a thousand pods at hundreds of moments take minutes
+		}
 		from := kept(t, db, "recommender")
 		if from.Moments == nil {
 			continue // nothing ever waits

@@ -33,7 +33,7 @@ func TestAgainstItself(t *testing.T) {
 			}
 			return len(weights) - 1
 		}
-		const trials = 20_000
+		const trials = 4_000
 		hits := 0
 		for range trials {
 			var seen []int
@@ -50,7 +50,7 @@ func TestAgainstItself(t *testing.T) {
 			}
 		}
 		got, want := againstItself(weights), float64(hits)/trials
-		if math.Abs(got-want) > 0.02 { // five standard deviations
+		if math.Abs(got-want) > 0.045 { // more than five standard deviations
 			t.Fatalf("%v: the formula says %.3f, runs %.3f", weights, got, want)
 		}
 	})
