@@ -19,7 +19,8 @@ import (
 
 // DB reads one history. It is safe for concurrent use.
 type DB struct {
-	path     string
+	path     string // as it was given to Open
+	file     string // its RealPath then
 	db       *sql.DB
 	from, to time.Time
 	private  string // folder of a copy with today's schema, "" if the file has it
@@ -30,15 +31,24 @@ type DB struct {
 // brought up to date, as it was when it was opened. Errors: MissingError, CorruptError, ForeignError, NewerError,
 // OlderError, EmptyError.
 func Open(ctx context.Context, path string) (*DB, error) {
-	header, err := readHeader(path)
+	file, err := RealPath(path)
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", readDSN(path, header))
+	return openFile(ctx, path, file)
+}
+
+// openFile opens a file, its RealPath; path is what it was called, for messages.
+func openFile(ctx context.Context, path, file string) (*DB, error) {
+	header, err := readHeader(path, file)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", readDSN(file, header))
 	if err != nil {
 		return nil, fmt.Errorf("history %s: %w", path, err)
 	}
-	out := &DB{path: path, db: db}
+	out := &DB{path: path, file: file, db: db}
 	err = out.check(ctx)
 	if older := (*OlderError)(nil); errors.As(err, &older) {
 		if err = out.upgrade(ctx, older); err == nil {
@@ -63,7 +73,7 @@ func (db *DB) upgrade(ctx context.Context, older *OlderError) error {
 	}
 	db.private = dir
 	copied := filepath.Join(dir, copyName)
-	header, err := readHeader(copied)
+	header, err := readHeader(db.path, copied)
 	if err != nil {
 		return err
 	}
@@ -135,9 +145,9 @@ type header struct {
 }
 
 // readHeader judges the file without SQLite, whose words for it ("file is not a database") do not help.
-func readHeader(path string) (header, error) {
+func readHeader(path, file string) (header, error) {
 	var h header
-	f, err := os.Open(path)
+	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return h, &MissingError{Path: path}
 	}
@@ -153,7 +163,7 @@ func readHeader(path string) (header, error) {
 		return h, &ForeignError{Path: path, What: "a directory"}
 	}
 	h.size = info.Size()
-	if log, err := os.Stat(path + "-wal"); err == nil {
+	if log, err := os.Stat(file + "-wal"); err == nil {
 		h.hasLog = log.Size() > 0
 	}
 	if h.size == 0 && !h.hasLog {
@@ -195,16 +205,19 @@ func describe(b []byte) string {
 	return "a file of another format"
 }
 
-// checkForWriting says whether path has yet to become a history, and refuses what is none.
-func checkForWriting(ctx context.Context, path string, o Options) (fresh bool, err error) {
+// checkForWriting says whether a file has yet to become a history, and refuses what is none.
+func checkForWriting(ctx context.Context, path, file string, o Options) (fresh bool, err error) {
+	if info, err := os.Stat(file); err == nil && namesOf(info) > 1 {
+		return false, &LinkedError{Path: path, Names: namesOf(info)}
+	}
 	var missing *MissingError
 	var empty *EmptyError
-	if _, err := readHeader(path); errors.As(err, &missing) || errors.As(err, &empty) {
+	if _, err := readHeader(path, file); errors.As(err, &missing) || errors.As(err, &empty) {
 		return true, nil
 	} else if err != nil {
 		return false, err
 	}
-	db, err := Open(ctx, path)
+	db, err := openFile(ctx, path, file)
 	switch {
 	case err == nil:
 		return false, errors.Join(checkOrigin(ctx, db.db, path, o), db.Close())

@@ -280,8 +280,12 @@ func unreadable(err error, path string) error {
 
 // fileBytes is the size of a history with its log.
 func fileBytes(path string) (n int64) {
+	file, err := history.RealPath(path)
+	if err != nil {
+		return 0
+	}
 	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(path + suffix); err == nil {
+		if info, err := os.Stat(file + suffix); err == nil {
 			n += info.Size()
 		}
 	}

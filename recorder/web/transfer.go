@@ -261,7 +261,11 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 // beingWritten says whether a writer holds a history: that of a cluster that was just taken out of the configuration, or
 // another process.
 func beingWritten(path string) bool {
-	lock := flock.New(path+".lock", flock.SetFlag(os.O_RDWR)) // not made if it is not there
+	file, err := history.RealPath(path)
+	if err != nil {
+		return true // who writes where nobody can look is not known
+	}
+	lock := flock.New(file+".lock", flock.SetFlag(os.O_RDWR)) // not made if it is not there
 	ok, err := lock.TryLock()
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)

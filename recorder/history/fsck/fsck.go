@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +47,11 @@ const most = 100
 // schema is the file's schema version. The problems come in a fixed order. An error means that the file could not be
 // looked at at all.
 func Check(ctx context.Context, path string) (schema int, problems []Problem, err error) {
-	db, err := sql.Open("sqlite", dsn(path))
+	file, err := filepath.EvalSymlinks(path) // its log lies beside the file, not beside a link to it
+	if err != nil {
+		return 0, nil, fmt.Errorf("check %s: %w", path, err)
+	}
+	db, err := sql.Open("sqlite", dsn(file))
 	if err != nil {
 		return 0, nil, fmt.Errorf("check %s: %w", path, err)
 	}
