@@ -35,6 +35,10 @@ var fileRules = []Rule{
 	{Code: "SH007", Title: "history cannot be read", Severity: Error, onFile: true, run: unreadable,
 		Doc:    "The tables are whole, but an object in them cannot be decoded: its kind is unknown to this scalehist, or its JSON is no such object.",
 		Advice: "use a scalehist as new as the one that recorded, or copy the file again"},
+	{Code: "SH008", Title: "altered contents", Severity: Error, onFile: true, run: altered,
+		Doc: "What an object was is kept with a hash of it, and one of them is not what its hash says: a byte of the file is another than the one " +
+			"recorded, by a bad disk or copy, or by hand. SQLite cannot see that. A replay that reads this content stops with an error.",
+		Advice: "copy the file again from where it was recorded; choose a window (--from, --to) in which the object does not appear"},
 }
 
 func damaged(_ context.Context, in *Input) ([]Finding, error) {
@@ -94,6 +98,10 @@ func dangling(_ context.Context, in *Input) ([]Finding, error) {
 }
 func disordered(_ context.Context, in *Input) ([]Finding, error) {
 	return problems(in, fsck.Order), nil
+}
+
+func altered(_ context.Context, in *Input) ([]Finding, error) {
+	return problems(in, fsck.Altered), nil
 }
 
 func unreadable(_ context.Context, in *Input) ([]Finding, error) {

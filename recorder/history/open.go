@@ -257,6 +257,9 @@ func isLocked(path string) bool {
 
 // readError turns SQLite's codes into ours.
 func readError(path string, err error) error {
+	if altered := alteredError(0); errors.As(err, &altered) {
+		return &CorruptError{Path: path, Detail: err.Error()}
+	}
 	var e *sqlite.Error
 	if errors.As(err, &e) {
 		switch e.Code() & 0xff {

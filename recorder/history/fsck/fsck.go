@@ -28,6 +28,8 @@ const (
 	Dangling Class = "dangling"
 	// Order: the versions of an object overlap, are inverted, or do not end with it.
 	Order Class = "order"
+	// Altered: a content is not the one that its hash is of.
+	Altered Class = "altered"
 )
 
 // Problem is one thing that is wrong with the tables.
@@ -67,6 +69,7 @@ func Check(ctx context.Context, path string) (schema int, problems []Problem, er
 	}
 	if c.err == nil && len(c.problems) == 0 { // what SQLite cannot read, queries cannot either
 		c.references()
+		c.contents(schema)
 		if schema < journalSchema {
 			c.run(intervalQueries)
 		} else {
