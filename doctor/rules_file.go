@@ -15,7 +15,8 @@ var fileRules = []Rule{
 			"A replay would stop, or read what never was.",
 		Advice: "copy the file again from where it was recorded, while no recorder writes to it or with `scalehist export`"},
 	{Code: "SH002", Title: "file is no history", Severity: Error, onFile: true, run: foreign,
-		Doc:    "The file is something else (an object log, another database), or a history in which nothing was recorded.",
+		Doc: "The file is something else (an object log, another database, one with tables, views, indexes or triggers that scalehist does not make), " +
+			"or a history in which nothing was recorded.",
 		Advice: "give a file written by `scalehist record`; turn an object log into one with `scalehist import`"},
 	{Code: "SH003", Title: "newer format", Severity: Error, onFile: true, run: newer,
 		Doc:    "A newer scalehist wrote the file; this one does not know its schema.",

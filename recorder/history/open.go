@@ -116,6 +116,10 @@ func (db *DB) check(ctx context.Context) error {
 		return &CorruptError{Path: db.path, Detail: fmt.Sprintf("schema version %d", version)}
 	} else if version > know {
 		return &NewerError{Path: db.path, Have: version, Know: know}
+	} else if differs, err := checkSchema(ctx, db.db, version); err != nil { // before anything in it is asked for
+		return readError(db.path, err)
+	} else if differs != "" {
+		return &ForeignError{Path: db.path, What: "a database with another schema (" + differs + ")"}
 	} else if version < know {
 		return &OlderError{Path: db.path, Have: version, Know: know}
 	}
@@ -229,6 +233,10 @@ func checkForWriting(ctx context.Context, path, file string, o Options) (fresh b
 
 func fileURI(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
 
+// distrust is for files that others wrote: functions in a schema may do nothing but compute, a schema cannot be changed
+// behind SQLite's back, and cells are looked at before they are believed. checkSchema is the fence; this is behind it.
+const distrust = "&_defensive=1&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
+
 // writeDSN carries the pragmas, so that every connection has them.
 func writeDSN(path string, synced bool) string {
 	synchronous := "normal"
@@ -236,13 +244,13 @@ func writeDSN(path string, synced bool) string {
 		synchronous = "off"
 	}
 	return fileURI(path) + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)" +
-		"&_pragma=synchronous(" + synchronous + ")&_pragma=foreign_keys(1)&_pragma=temp_store(memory)"
+		"&_pragma=synchronous(" + synchronous + ")&_pragma=foreign_keys(1)&_pragma=temp_store(memory)" + distrust
 }
 
 // readDSN opens read-only. A file in WAL mode without a log was left by a crash after a checkpoint, or copied: nobody
 // writes to it, and immutable spares SQLite the shared-memory file that it could not make in a read-only directory.
 func readDSN(path string, h header) string {
-	dsn := fileURI(path) + "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)&_pragma=temp_store(memory)"
+	dsn := fileURI(path) + "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)&_pragma=temp_store(memory)" + distrust
 	if h.wal && !h.hasLog && !isLocked(path) {
 		dsn += "&immutable=1"
 	}

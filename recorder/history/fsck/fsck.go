@@ -89,7 +89,8 @@ func Check(ctx context.Context, path string) (schema int, problems []Problem, er
 // dsn opens read-only. A file in WAL mode that no writer has open and that has no log is immutable: SQLite needs no
 // shared-memory file beside it then, which a read-only directory would refuse.
 func dsn(path string) string {
-	out := "file:" + (&url.URL{Path: path}).EscapedPath() + "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)&_pragma=temp_store(memory)"
+	out := "file:" + (&url.URL{Path: path}).EscapedPath() + "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)&_pragma=temp_store(memory)" +
+		"&_defensive=1&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
 	log, err := os.Stat(path + "-wal")
 	_, lockErr := os.Stat(path + ".lock")
 	if (err != nil || log.Size() == 0) && errors.Is(lockErr, os.ErrNotExist) {
