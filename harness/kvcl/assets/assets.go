@@ -106,7 +106,7 @@ func pathsIn(dir string) Paths {
 func complete(dir string) (Paths, bool, error) {
 	p := pathsIn(dir)
 	for _, file := range []string{p.KubeAPIServer, p.Etcd} {
-		if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
+		if !isFile(file) {
 			return Paths{}, false, nil
 		}
 	}
@@ -116,6 +116,11 @@ func complete(dir string) (Paths, bool, error) {
 		}
 	}
 	return p, true, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // anyBuilt finds a build of the pinned versions for this platform by another toolchain.
