@@ -15,7 +15,8 @@ var fileRules = []Rule{
 			"A replay would stop, or read what never was.",
 		Advice: "copy the file again from where it was recorded, while no recorder writes to it or with `scalehist export`"},
 	{Code: "SH002", Title: "file is no history", Severity: Error, onFile: true, run: foreign,
-		Doc:    "The file is something else (an object log, another database), or a history in which nothing was recorded.",
+		Doc: "The file is something else (an object log, another database, one with tables, views, indexes or triggers that scalehist does not make), " +
+			"or a history in which nothing was recorded.",
 		Advice: "give a file written by `scalehist record`; turn an object log into one with `scalehist import`"},
 	{Code: "SH003", Title: "newer format", Severity: Error, onFile: true, run: newer,
 		Doc:    "A newer scalehist wrote the file; this one does not know its schema.",
@@ -35,6 +36,10 @@ var fileRules = []Rule{
 	{Code: "SH007", Title: "history cannot be read", Severity: Error, onFile: true, run: unreadable,
 		Doc:    "The tables are whole, but an object in them cannot be decoded: its kind is unknown to this scalehist, or its JSON is no such object.",
 		Advice: "use a scalehist as new as the one that recorded, or copy the file again"},
+	{Code: "SH008", Title: "altered contents", Severity: Error, onFile: true, run: altered,
+		Doc: "What an object was is kept with a hash of it, and one of them is not what its hash says: a byte of the file is another than the one " +
+			"recorded, by a bad disk or copy, or by hand. SQLite cannot see that. A replay that reads this content stops with an error.",
+		Advice: "copy the file again from where it was recorded; choose a window (--from, --to) in which the object does not appear"},
 }
 
 func damaged(_ context.Context, in *Input) ([]Finding, error) {
@@ -94,6 +99,10 @@ func dangling(_ context.Context, in *Input) ([]Finding, error) {
 }
 func disordered(_ context.Context, in *Input) ([]Finding, error) {
 	return problems(in, fsck.Order), nil
+}
+
+func altered(_ context.Context, in *Input) ([]Finding, error) {
+	return problems(in, fsck.Altered), nil
 }
 
 func unreadable(_ context.Context, in *Input) ([]Finding, error) {

@@ -368,7 +368,21 @@ func fileTests() []fileTest {
 		{"SH006", "comes after its end", doctor.Error, statements(`UPDATE version SET ends = seq WHERE object_id = (SELECT object_id FROM version GROUP BY object_id HAVING count(*) > 1 LIMIT 1)`)},
 		{"SH006", "lives twice under one name", doctor.Error, statements(`UPDATE object SET name = (SELECT name FROM object o WHERE o.scope_id = object.scope_id ORDER BY id LIMIT 1)`)},
 		{"SH006", "a keyframe says", doctor.Error, statements(`INSERT INTO keyframe(seq, at, live) SELECT max(seq), max(at), x'01' FROM version`)},
-		{"SH007", "content", doctor.Error, statements(`UPDATE content SET json = '[]'`)},
+		{"SH007", "content", doctor.Error, statements(`UPDATE content SET json = '[]', hash = x'4f53cda18c2baa0c0354bb5f9a3ecbe5' WHERE id = 1`)},
+		{"SH008", "its content (row", doctor.Error, mangle(flip(`"maxSize":`))},
+		{"SH008", "its state (row", doctor.Error, mangle(flip(`"phase":"`))},
+		{"SH008", "which no version uses", doctor.Error, statements(`INSERT INTO content(id, hash, json) VALUES (9999, x'00', '{}')`)},
+	}
+}
+
+// flip changes the lowest bit of the byte behind each occurrence of a text: everything but a hash is as valid as before.
+func flip(behind string) func([]byte) []byte {
+	return func(b []byte) []byte {
+		parts := bytes.Split(b, []byte(behind))
+		for _, p := range parts[1:] {
+			p[0] ^= 1
+		}
+		return bytes.Join(parts, []byte(behind))
 	}
 }
 

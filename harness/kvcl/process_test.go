@@ -31,6 +31,7 @@ import (
 const helperEnv = "SCALEHIST_KVCL_TEST_HELPER"
 
 func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // programs are not run from folders that others may write to
 	if os.Getenv(helperEnv) != "" {
 		e, err := kvcl.Start(context.Background(), kvcl.Options{Now: contract.Now})
 		if err != nil {

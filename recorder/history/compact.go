@@ -19,8 +19,8 @@ type CompactReport struct {
 }
 
 // Compact rewrites a history without what nothing refers to and without empty pages. The content stays what it is, the
-// schema becomes today's. The file is replaced at the end or not at all; readers that have it open go on reading the old
-// one. While a recorder writes to it, it is refused with LockedError.
+// schema becomes today's. The file is replaced at the end or not at all, and where path is a link, the file it leads to;
+// readers that have it open go on reading the old one. While a recorder writes to it, it is refused with LockedError.
 func Compact(ctx context.Context, path string) (CompactReport, error) {
 	var out CompactReport
 	err := rewrite(ctx, path, &out, func(*Writer) error { return nil })
@@ -47,19 +47,23 @@ func Retain(ctx context.Context, path string, olderThan time.Time) (RetainReport
 
 // rewrite lets f change a copy of a history, compacts it and puts it in the history's place.
 func rewrite(ctx context.Context, path string, report *CompactReport, f func(*Writer) error) (err error) {
-	if _, err := readHeader(path); err != nil { // before there is a lock file beside something else
+	file, err := RealPath(path)
+	if err != nil {
 		return err
 	}
-	lock, err := lockForWriting(path)
+	if _, err := readHeader(path, file); err != nil { // before there is a lock file beside something else
+		return err
+	}
+	lock, err := lockForWriting(path, file)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.release()) }()
-	info, err := os.Stat(path)
+	info, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
-	tmp, err := createTemp(path)
+	tmp, err := createTemp(file)
 	if err != nil {
 		return err
 	}
@@ -67,11 +71,11 @@ func rewrite(ctx context.Context, path string, report *CompactReport, f func(*Wr
 	if err := errors.Join(tmp.Chmod(info.Mode()), tmp.Close()); err != nil {
 		return WithoutPaths(err)
 	}
-	db, err := Open(ctx, path)
+	db, err := openFile(ctx, path, file)
 	if err != nil {
 		return err
 	}
-	report.Before = fileBytes(path)
+	report.Before = fileBytes(file)
 	if err := errors.Join(copyInto(ctx, db.db, tmp.Name()), db.Close()); err != nil {
 		return readError(path, err)
 	}
@@ -82,7 +86,7 @@ func rewrite(ctx context.Context, path string, report *CompactReport, f func(*Wr
 		return WithoutPaths(err)
 	}
 	report.After = fileBytes(tmp.Name())
-	return replace(tmp.Name(), path)
+	return replace(tmp.Name(), path, file)
 }
 
 // rewriteCopy works on a private copy. It asks not whose history it is: nothing is recorded.

@@ -117,3 +117,15 @@ type ExistsError struct{ Path string }
 func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s exists already: remove it, choose another name, or force", e.Path)
 }
+
+// LinkedError: the file has several names (hard links), and may not be written through one of them.
+type LinkedError struct {
+	Path string
+	// Names is how many there are.
+	Names uint64
+}
+
+func (e *LinkedError) Error() string {
+	return fmt.Sprintf("history %s has %d names (hard links), and what is recorded under one would be missing under the others:"+
+		" remove the others, use symbolic links, or record into another file", e.Path, e.Names)
+}

@@ -52,7 +52,13 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	if info, err := os.Lstat(dst); err == nil && !o.Force && !info.IsDir() {
 		return report, &ExistsError{Path: dst}
 	}
-	tmp, err := createTemp(dst)
+	file := dst
+	if o.Force { // what is replaced is the file, not a link to it
+		if file, err = RealPath(dst); err != nil {
+			return report, err
+		}
+	}
+	tmp, err := createTemp(file)
 	if err != nil {
 		return report, fmt.Errorf("write %s: %w", dst, err)
 	}
@@ -76,7 +82,7 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	if err = errors.Join(err, w.Close()); err != nil {
 		return report, err
 	}
-	if err := publish(tmp.Name(), dst, o.Force); err != nil {
+	if err := publish(tmp.Name(), dst, file, o.Force); err != nil {
 		return report, err
 	}
 	return ImportReport{Lines: in.Lines(), From: i.first, To: i.last, Counts: w.Counts(), Warnings: i.warnings()}, nil
@@ -237,8 +243,8 @@ func (i *importer) warnings() []string {
 	return out
 }
 
-// publish syncs the finished file and gives it its name.
-func publish(tmp, dst string, force bool) error {
+// publish syncs the finished file and gives it its name: dst, or with force that of the file dst leads to.
+func publish(tmp, dst, file string, force bool) error {
 	if err := syncFile(tmp); err != nil {
 		return fmt.Errorf("write %s: sync: %w", dst, WithoutPaths(err))
 	}
@@ -254,11 +260,11 @@ func publish(tmp, dst string, force bool) error {
 			return &ExistsError{Path: dst}
 		}
 	}
-	lock, err := lockForWriting(dst)
+	lock, err := lockForWriting(dst, file)
 	if err != nil {
 		return err
 	}
-	return errors.Join(replace(tmp, dst), lock.release())
+	return errors.Join(replace(tmp, dst, file), lock.release())
 }
 
 func syncFile(path string) error {
@@ -270,15 +276,15 @@ func syncFile(path string) error {
 }
 
 // replace puts the finished file in the place of a history whose lock is held.
-func replace(tmp, dst string) (err error) {
+func replace(tmp, dst, file string) (err error) {
 	// A log of the old file would be taken for one of the new.
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
-		if e := os.Remove(dst + suffix); !errors.Is(e, os.ErrNotExist) {
+		if e := os.Remove(file + suffix); !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
 	}
 	if err == nil {
-		if err = os.Rename(tmp, dst); err != nil {
+		if err = os.Rename(tmp, file); err != nil {
 			err = fmt.Errorf("replace %s: %w", dst, WithoutPaths(err))
 		}
 	}

@@ -18,8 +18,9 @@ type writerLock struct {
 	lock *flock.Flock
 }
 
-func lockForWriting(path string) (*writerLock, error) {
-	lockPath := path + ".lock"
+// lockForWriting locks a file, its RealPath; path is what it was called, for messages.
+func lockForWriting(path, file string) (*writerLock, error) {
+	lockPath := file + ".lock"
 	for {
 		l := flock.New(lockPath)
 		ok, err := l.TryLock()

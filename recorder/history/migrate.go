@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"sort"
-	"sync"
 )
 
 //go:embed migrations/*.sql
@@ -92,32 +91,6 @@ func applyScripts(ctx context.Context, tx *sql.Tx, names []string) error {
 	return nil
 }
 
-// newest is the script of what all migrations make of nothing, which takes a fraction of their time. They add no rows.
-var newest = sync.OnceValues(func() (script string, err error) {
-	names, err := migrations()
-	if err != nil {
-		return "", err
-	}
-	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	ctx := context.Background() // it is of the process, not of the caller
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return "", err
-	}
-	defer tx.Rollback() //nolint:errcheck // nothing is kept
-	if err := applyScripts(ctx, tx, names); err != nil {
-		return "", err
-	}
-	// Tables before what is made of them; what SQLite makes by itself has no text.
-	err = tx.QueryRowContext(ctx, `SELECT group_concat(sql, ';' || char(10)) FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
-		ORDER BY CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, rowid)`).Scan(&script)
-	return script + ";", err
-})
-
 // migratedCopy makes a private copy of an open history with the newest schema, in a folder of its own that the caller
 // removes. The history itself is only read, and may be written by a recorder meanwhile.
 func migratedCopy(ctx context.Context, db *sql.DB) (dir string, err error) {
@@ -133,7 +106,7 @@ func migratedCopy(ctx context.Context, db *sql.DB) (dir string, err error) {
 	if err := copyInto(ctx, db, copied); err != nil {
 		return "", err
 	}
-	w, err := sql.Open("sqlite", fileURI(copied)+"?_txlock=immediate&_pragma=synchronous(off)&_pragma=temp_store(memory)")
+	w, err := sql.Open("sqlite", fileURI(copied)+"?_txlock=immediate&_pragma=synchronous(off)&_pragma=temp_store(memory)"+distrust)
 	if err != nil {
 		return "", err
 	}

@@ -103,12 +103,17 @@ func TestOlderHistoryIsContinued(t *testing.T) {
 	}
 }
 
-// A schema that fails half-way leaves the file as it was.
+// unmigratable is an older history that cannot be brought up to date: one place in the order of change is taken twice.
+func unmigratable(t *testing.T) string {
+	t.Helper()
+	path := copyOf(t, schema2)
+	spoil(t, path, `UPDATE version SET seq = (SELECT min(seq) FROM version) WHERE seq = (SELECT max(seq) FROM version)`)
+	return path
+}
+
+// A migration that fails half-way leaves the file as it was.
 func TestMigrationIsOneTransaction(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "h.db")
-	if err := os.WriteFile(path, sqliteFile(t, `PRAGMA application_id = 1396919368`, `PRAGMA user_version = 1`, `CREATE TABLE object(kind TEXT)`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := unmigratable(t)
 	before := readText(t, path)
 	if w, err := history.Create(t.Context(), path, history.Options{}); err == nil {
 		t.Fatalf("no error, close: %v", w.Close())

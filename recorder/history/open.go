@@ -19,7 +19,8 @@ import (
 
 // DB reads one history. It is safe for concurrent use.
 type DB struct {
-	path     string
+	path     string // as it was given to Open
+	file     string // its RealPath then
 	db       *sql.DB
 	from, to time.Time
 	private  string // folder of a copy with today's schema, "" if the file has it
@@ -30,15 +31,24 @@ type DB struct {
 // brought up to date, as it was when it was opened. Errors: MissingError, CorruptError, ForeignError, NewerError,
 // OlderError, EmptyError.
 func Open(ctx context.Context, path string) (*DB, error) {
-	header, err := readHeader(path)
+	file, err := RealPath(path)
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", readDSN(path, header))
+	return openFile(ctx, path, file)
+}
+
+// openFile opens a file, its RealPath; path is what it was called, for messages.
+func openFile(ctx context.Context, path, file string) (*DB, error) {
+	header, err := readHeader(path, file)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", readDSN(file, header))
 	if err != nil {
 		return nil, fmt.Errorf("history %s: %w", path, err)
 	}
-	out := &DB{path: path, db: db}
+	out := &DB{path: path, file: file, db: db}
 	err = out.check(ctx)
 	if older := (*OlderError)(nil); errors.As(err, &older) {
 		if err = out.upgrade(ctx, older); err == nil {
@@ -63,7 +73,7 @@ func (db *DB) upgrade(ctx context.Context, older *OlderError) error {
 	}
 	db.private = dir
 	copied := filepath.Join(dir, copyName)
-	header, err := readHeader(copied)
+	header, err := readHeader(db.path, copied)
 	if err != nil {
 		return err
 	}
@@ -106,6 +116,10 @@ func (db *DB) check(ctx context.Context) error {
 		return &CorruptError{Path: db.path, Detail: fmt.Sprintf("schema version %d", version)}
 	} else if version > know {
 		return &NewerError{Path: db.path, Have: version, Know: know}
+	} else if differs, err := checkSchema(ctx, db.db, version); err != nil { // before anything in it is asked for
+		return readError(db.path, err)
+	} else if differs != "" {
+		return &ForeignError{Path: db.path, What: "a database with another schema (" + differs + ")"}
 	} else if version < know {
 		return &OlderError{Path: db.path, Have: version, Know: know}
 	}
@@ -135,9 +149,9 @@ type header struct {
 }
 
 // readHeader judges the file without SQLite, whose words for it ("file is not a database") do not help.
-func readHeader(path string) (header, error) {
+func readHeader(path, file string) (header, error) {
 	var h header
-	f, err := os.Open(path)
+	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return h, &MissingError{Path: path}
 	}
@@ -153,7 +167,7 @@ func readHeader(path string) (header, error) {
 		return h, &ForeignError{Path: path, What: "a directory"}
 	}
 	h.size = info.Size()
-	if log, err := os.Stat(path + "-wal"); err == nil {
+	if log, err := os.Stat(file + "-wal"); err == nil {
 		h.hasLog = log.Size() > 0
 	}
 	if h.size == 0 && !h.hasLog {
@@ -195,16 +209,19 @@ func describe(b []byte) string {
 	return "a file of another format"
 }
 
-// checkForWriting says whether path has yet to become a history, and refuses what is none.
-func checkForWriting(ctx context.Context, path string, o Options) (fresh bool, err error) {
+// checkForWriting says whether a file has yet to become a history, and refuses what is none.
+func checkForWriting(ctx context.Context, path, file string, o Options) (fresh bool, err error) {
+	if info, err := os.Stat(file); err == nil && namesOf(info) > 1 {
+		return false, &LinkedError{Path: path, Names: namesOf(info)}
+	}
 	var missing *MissingError
 	var empty *EmptyError
-	if _, err := readHeader(path); errors.As(err, &missing) || errors.As(err, &empty) {
+	if _, err := readHeader(path, file); errors.As(err, &missing) || errors.As(err, &empty) {
 		return true, nil
 	} else if err != nil {
 		return false, err
 	}
-	db, err := Open(ctx, path)
+	db, err := openFile(ctx, path, file)
 	switch {
 	case err == nil:
 		return false, errors.Join(checkOrigin(ctx, db.db, path, o), db.Close())
@@ -216,6 +233,10 @@ func checkForWriting(ctx context.Context, path string, o Options) (fresh bool, e
 
 func fileURI(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
 
+// distrust is for files that others wrote: functions in a schema may do nothing but compute, a schema cannot be changed
+// behind SQLite's back, and cells are looked at before they are believed. checkSchema is the fence; this is behind it.
+const distrust = "&_defensive=1&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
+
 // writeDSN carries the pragmas, so that every connection has them.
 func writeDSN(path string, synced bool) string {
 	synchronous := "normal"
@@ -223,13 +244,13 @@ func writeDSN(path string, synced bool) string {
 		synchronous = "off"
 	}
 	return fileURI(path) + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)" +
-		"&_pragma=synchronous(" + synchronous + ")&_pragma=foreign_keys(1)&_pragma=temp_store(memory)"
+		"&_pragma=synchronous(" + synchronous + ")&_pragma=foreign_keys(1)&_pragma=temp_store(memory)" + distrust
 }
 
 // readDSN opens read-only. A file in WAL mode without a log was left by a crash after a checkpoint, or copied: nobody
 // writes to it, and immutable spares SQLite the shared-memory file that it could not make in a read-only directory.
 func readDSN(path string, h header) string {
-	dsn := fileURI(path) + "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)&_pragma=temp_store(memory)"
+	dsn := fileURI(path) + "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)&_pragma=temp_store(memory)" + distrust
 	if h.wal && !h.hasLog && !isLocked(path) {
 		dsn += "&immutable=1"
 	}
@@ -244,6 +265,9 @@ func isLocked(path string) bool {
 
 // readError turns SQLite's codes into ours.
 func readError(path string, err error) error {
+	if altered := alteredError(0); errors.As(err, &altered) {
+		return &CorruptError{Path: path, Detail: err.Error()}
+	}
 	var e *sqlite.Error
 	if errors.As(err, &e) {
 		switch e.Code() & 0xff {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -117,17 +118,27 @@ func (l *loader) load(ctx context.Context, v *versionRow) (scalehist.Object, err
 }
 
 func (l *loader) read(ctx context.Context, id int64, to any) error {
-	var text string
-	if err := l.q.QueryRowContext(ctx, `SELECT json FROM content WHERE id = ?`, id).Scan(&text); err != nil {
+	var text, hash []byte
+	if err := l.q.QueryRowContext(ctx, `SELECT json, hash FROM content WHERE id = ?`, id).Scan(&text, &hash); err != nil {
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("content %d is missing: the file is damaged", id)
 		}
 		return err
 	}
-	if err := json.Unmarshal([]byte(text), to); err != nil {
+	if sum := hashOf(text); !bytes.Equal(hash, sum[:]) {
+		return alteredError(id)
+	}
+	if err := json.Unmarshal(text, to); err != nil {
 		return fmt.Errorf("content %d: %w", id, err)
 	}
 	return nil
+}
+
+// alteredError: the content with this id is not what its hash is of. readError makes it a CorruptError.
+type alteredError int64
+
+func (e alteredError) Error() string {
+	return fmt.Sprintf("content %d does not match its hash", int64(e))
 }
 
 // fetchQuery reads versions by their seqs.

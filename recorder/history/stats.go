@@ -172,7 +172,7 @@ func (db *DB) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return s, err
 	}
-	s.FileBytes = fileBytes(db.path)
+	s.FileBytes = fileBytes(db.file)
 	return s, nil
 }
 

@@ -64,7 +64,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 	foreign := sqliteFile(t, `CREATE TABLE t(x)`)
 	newer := sqliteFile(t, `PRAGMA application_id = 1396919368`, `PRAGMA user_version = 99`, `CREATE TABLE t(x)`)
-	older := sqliteFile(t, `PRAGMA application_id = 1396919368`, `PRAGMA user_version = 1`, `CREATE TABLE t(x)`)
+	other := sqliteFile(t, `PRAGMA application_id = 1396919368`, `PRAGMA user_version = 1`, `CREATE TABLE t(x)`)
+	older := []byte(readText(t, unmigratable(t)))
 	for _, c := range []struct {
 		name     string
 		content  []byte
@@ -80,7 +81,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		{"gzip", []byte{0x1f, 0x8b, 8, 0}, new(*history.ForeignError), "scalehist import"},
 		{"other database", foreign, new(*history.ForeignError), "another SQLite database"},
 		{"newer", newer, new(*history.NewerError), fmt.Sprintf("version 99, this scalehist knows up to %d", history.SchemaVersion())},
-		{"older", older, new(*history.OlderError), "has schema version 1 and cannot be brought up"},
+		{"other schema", other, new(*history.ForeignError), "table t is not part of schema version 1"},
+		{"older", older, new(*history.OlderError), "has schema version 2 and cannot be brought up"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.db")

@@ -50,25 +50,30 @@ type liveObject struct {
 const maxCached = 1 << 14
 
 // Create makes a history at path, or continues the one that is there. A second writer is refused with LockedError,
-// a file that is no history with ForeignError, CorruptError or NewerError; it is not touched then.
+// through whatever link it comes, a file with hard links with LinkedError, and one that is no history with ForeignError,
+// CorruptError or NewerError; it is not touched then.
 func Create(ctx context.Context, path string, o Options) (*Writer, error) {
-	lock, err := lockForWriting(path)
+	file, err := RealPath(path)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockForWriting(path, file)
 	if err != nil {
 		return nil, err
 	}
 	w := &Writer{path: path, lock: lock}
-	if err := w.open(ctx, o); err != nil {
+	if err := w.open(ctx, file, o); err != nil {
 		return nil, errors.Join(err, w.closeFiles())
 	}
 	return w, nil
 }
 
-func (w *Writer) open(ctx context.Context, o Options) error {
-	fresh, err := checkForWriting(ctx, w.path, o)
+func (w *Writer) open(ctx context.Context, file string, o Options) error {
+	fresh, err := checkForWriting(ctx, w.path, file, o)
 	if err != nil {
 		return err
 	}
-	if w.db, err = sql.Open("sqlite", writeDSN(w.path, !o.unsynced)); err != nil {
+	if w.db, err = sql.Open("sqlite", writeDSN(file, !o.unsynced)); err != nil {
 		return fmt.Errorf("history %s: %w", w.path, err)
 	}
 	w.db.SetMaxOpenConns(1)
@@ -100,7 +105,7 @@ func (w *Writer) open(ctx context.Context, o Options) error {
 	return nil
 }
 
-// Path is the file written to.
+// Path is the file written to, as it was given to Create.
 func (w *Writer) Path() string { return w.path }
 
 // Counts says what was done since Create.

@@ -91,12 +91,19 @@ const (
 const (
 	summaryAge = time.Second
 	countsAge  = 30 * time.Second
+	// slowAge is for a file that was given up: each try holds a processor for readTimeout.
+	slowAge = 10 * time.Minute
 )
+
+// readTimeout is how long may be read in a history for one answer, which must be on its way by then. Files come from
+// anywhere, and one must not keep the others from being shown.
+const readTimeout = ioTimeout
 
 // library knows the histories of a directory.
 type library struct {
 	recordings Recordings
 	clock      clock.PassiveClock
+	timeout    time.Duration // readTimeout; tests shorten it
 
 	mu    sync.Mutex
 	books map[string]*book
@@ -108,13 +115,14 @@ type book struct {
 	file     os.FileInfo
 	summary  History
 	summedAt time.Time
+	slow     bool // summarizing was given up
 	stats    history.Stats
 	statsAt  time.Time
 	series   *tracker
 }
 
 func newLibrary(r Recordings, c clock.PassiveClock) *library {
-	return &library{recordings: r, clock: c, books: map[string]*book{}}
+	return &library{recordings: r, clock: c, timeout: readTimeout, books: map[string]*book{}}
 }
 
 // names are all clusters and histories.
@@ -191,8 +199,15 @@ func (l *library) cluster(ctx context.Context, name string, s service.Status, re
 	b := l.book(name)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.fresh(path) || b.summary.Problem != "" || l.clock.Since(b.summedAt) > summaryAge {
-		b.summarize(ctx, path)
+	fresh, age := b.fresh(path), summaryAge
+	switch {
+	case b.slow:
+		age = slowAge
+	case b.summary.Problem != "":
+		age = 0
+	}
+	if !fresh || l.clock.Since(b.summedAt) > age {
+		b.summarize(ctx, path, l.timeout)
 		b.summedAt = l.clock.Now()
 	}
 	h := b.summary
@@ -224,14 +239,14 @@ func (b *book) fresh(path string) bool {
 	if b.file != nil && os.SameFile(b.file, info) {
 		return true
 	}
-	b.file, b.summary, b.stats, b.statsAt, b.summedAt, b.series = info, History{}, history.Stats{}, time.Time{}, time.Time{}, nil
+	b.file, b.summary, b.stats, b.statsAt, b.summedAt, b.series, b.slow = info, History{}, history.Stats{}, time.Time{}, time.Time{}, nil, false
 	return false
 }
 
 // summarize reads what is cheap. What cannot be read is said in Problem.
-func (b *book) summarize(ctx context.Context, path string) {
+func (b *book) summarize(ctx context.Context, path string, timeout time.Duration) {
 	h := History{Bytes: fileBytes(path)}
-	err := withHistory(ctx, path, func(db *history.DB) error {
+	err := withHistory(ctx, path, timeout, func(ctx context.Context, db *history.DB) error {
 		h.From, h.To = db.Span()
 		meta, err := db.Meta(ctx)
 		if err != nil {
@@ -254,6 +269,7 @@ func (b *book) summarize(ctx context.Context, path string) {
 	if ctx.Err() != nil {
 		return // whoever asked has gone
 	}
+	b.slow = errors.Is(err, errSlow)
 	var empty *history.EmptyError
 	if err != nil && !errors.As(err, &empty) {
 		h.Problem = namedOnly(err, path)
@@ -272,7 +288,7 @@ func unreadable(err error, path string) error {
 	var foreign *history.ForeignError
 	var newer *history.NewerError
 	var older *history.OlderError
-	if errors.As(err, &corrupt) || errors.As(err, &foreign) || errors.As(err, &newer) || errors.As(err, &older) {
+	if errors.As(err, &corrupt) || errors.As(err, &foreign) || errors.As(err, &newer) || errors.As(err, &older) || errors.Is(err, errSlow) {
 		return withStatus(http.StatusUnprocessableEntity, "%s", namedOnly(err, path))
 	}
 	return err
@@ -280,8 +296,12 @@ func unreadable(err error, path string) error {
 
 // fileBytes is the size of a history with its log.
 func fileBytes(path string) (n int64) {
+	file, err := history.RealPath(path)
+	if err != nil {
+		return 0
+	}
 	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(path + suffix); err == nil {
+		if info, err := os.Stat(file + suffix); err == nil {
 			n += info.Size()
 		}
 	}
@@ -304,13 +324,24 @@ func gapTime(gaps []history.Gap) (sum time.Duration) {
 	return sum
 }
 
-func withHistory(ctx context.Context, path string, f func(*history.DB) error) (err error) {
-	db, err := history.Open(ctx, path)
+// errSlow: a history was not read to the end of what was asked for.
+var errSlow = errors.New("reading it took too long: look at it with 'scalehist doctor'")
+
+// withHistory reads a history, for no longer than a timeout: then what SQLite is at is interrupted, and the error is errSlow.
+func withHistory(ctx context.Context, path string, timeout time.Duration, f func(context.Context, *history.DB) error) (err error) {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	defer func() {
+		if err != nil && limited.Err() != nil && ctx.Err() == nil {
+			err = withStatus(http.StatusUnprocessableEntity, "history %s: %w (%s)", path, errSlow, timeout)
+		}
+	}()
+	db, err := history.Open(limited, path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return f(db)
+	return f(limited, db)
 }
 
 // detail is everything about one.
@@ -325,7 +356,7 @@ func (l *library) detail(ctx context.Context, name string) (Detail, error) {
 	if err != nil {
 		return d, err
 	}
-	err = withHistory(ctx, path, func(db *history.DB) error { return d.read(ctx, db) })
+	err = withHistory(ctx, path, l.timeout, func(ctx context.Context, db *history.DB) error { return d.read(ctx, db) })
 	if err != nil {
 		return d, unreadable(err, path)
 	}
@@ -333,8 +364,11 @@ func (l *library) detail(ctx context.Context, name string) (Detail, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.fresh(path) || b.statsAt.IsZero() || l.clock.Since(b.statsAt) > countsAge {
-		if err := withHistory(ctx, path, func(db *history.DB) (err error) { b.stats, err = db.Stats(ctx); return err }); err != nil {
-			return d, err
+		if err := withHistory(ctx, path, l.timeout, func(ctx context.Context, db *history.DB) (err error) {
+			b.stats, err = db.Stats(ctx)
+			return err
+		}); err != nil {
+			return d, unreadable(err, path)
 		}
 		b.statsAt = l.clock.Now()
 	}

@@ -190,7 +190,7 @@ func (l *library) series(ctx context.Context, name string, from, to time.Time, l
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fresh(path)
-	err = withHistory(ctx, path, func(db *history.DB) error {
+	err = withHistory(ctx, path, l.timeout, func(ctx context.Context, db *history.DB) error {
 		if b.series == nil {
 			b.series = newTracker()
 		}

@@ -76,6 +76,8 @@ func (s *Server) copyOf(ctx context.Context, path string, from, to time.Time) (_
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	copied := filepath.Join(dir, "copy.db")
+	ctx, cancel := context.WithTimeout(ctx, copyTimeout) // there are few slots
+	defer cancel()
 	if err := copyHistory(ctx, path, copied, from, to); err != nil {
 		return nil, unreadable(windowError(err), path)
 	}
@@ -261,7 +263,11 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 // beingWritten says whether a writer holds a history: that of a cluster that was just taken out of the configuration, or
 // another process.
 func beingWritten(path string) bool {
-	lock := flock.New(path+".lock", flock.SetFlag(os.O_RDWR)) // not made if it is not there
+	file, err := history.RealPath(path)
+	if err != nil {
+		return true // who writes where nobody can look is not known
+	}
+	lock := flock.New(file+".lock", flock.SetFlag(os.O_RDWR)) // not made if it is not there
 	ok, err := lock.TryLock()
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)
@@ -273,9 +279,20 @@ func (s *Server) tooLarge() error {
 	return withStatus(http.StatusRequestEntityTooLarge, "the file is larger than %s: start the server with a larger --max-upload", size(s.o.MaxUpload))
 }
 
-// readable reads a history through: its counts, and its last state.
+// checkTimeout is how long a file that was uploaded is looked at: SQLite reads all of it, 4 GiB in some minutes. copyTimeout
+// is for a copy of it.
+const (
+	checkTimeout = 10 * time.Minute
+	copyTimeout  = 10 * time.Minute
+)
+
+// readable says whether a file may be listed: its schema is ours (history.Open), it is whole, and its counts and its last
+// state can be read.
 func readable(ctx context.Context, path string) error {
-	return withHistory(ctx, path, func(db *history.DB) error {
+	return withHistory(ctx, path, checkTimeout, func(ctx context.Context, db *history.DB) error {
+		if err := db.Check(ctx); err != nil { // first: in a file that is whole, every read ends
+			return err
+		}
 		if _, err := db.Stats(ctx); err != nil {
 			return err
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/scalehist/scalehist/harness/kvcl/internal/owned"
 )
 
 // EnvDir is the environment variable that names a directory with both binaries.
@@ -59,8 +61,8 @@ func Ensure(ctx context.Context, o Options) (Paths, error) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		// Binaries built earlier still serve, whatever toolchain made them.
-		if p, ok := anyBuilt(o.CacheDir, v); ok {
-			return p, nil
+		if p, ok, err := anyBuilt(o.CacheDir, v); ok || err != nil {
+			return p, err
 		}
 		return Paths{}, fmt.Errorf("kube-apiserver and etcd are missing: %s is not set, and there is no Go toolchain on PATH to build them; "+
 			"set %s to a directory that has both, or install Go", EnvDir, EnvDir)
@@ -88,6 +90,9 @@ func fromDir(dir, source string) (Paths, error) {
 		case !fi.Mode().IsRegular() || fi.Mode().Perm()&0o111 == 0:
 			return Paths{}, fmt.Errorf("%s is %s, but %s there is not an executable file", source, dir, filepath.Base(file))
 		}
+		if err := owned.Program(file); err != nil {
+			return Paths{}, fmt.Errorf("%s is %s: %w", source, dir, err)
+		}
 	}
 	return p, nil
 }
@@ -96,25 +101,37 @@ func pathsIn(dir string) Paths {
 	return Paths{KubeAPIServer: filepath.Join(dir, "kube-apiserver"), Etcd: filepath.Join(dir, "etcd")}
 }
 
-func complete(dir string) (Paths, bool) {
+// complete finds both binaries in a folder of the cache. Ones that another user could have put there are an error:
+// they are neither run nor silently built over.
+func complete(dir string) (Paths, bool, error) {
 	p := pathsIn(dir)
 	for _, file := range []string{p.KubeAPIServer, p.Etcd} {
-		if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
-			return Paths{}, false
+		if !isFile(file) {
+			return Paths{}, false, nil
 		}
 	}
-	return p, true
+	for _, file := range []string{p.KubeAPIServer, p.Etcd} {
+		if err := owned.Program(file); err != nil {
+			return Paths{}, false, fmt.Errorf("cache of kube-apiserver and etcd: %w; or set %s to a directory that has both", err, EnvDir)
+		}
+	}
+	return p, true, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // anyBuilt finds a build of the pinned versions for this platform by another toolchain.
-func anyBuilt(cache string, v versions) (Paths, bool) {
+func anyBuilt(cache string, v versions) (Paths, bool, error) {
 	dirs, _ := filepath.Glob(filepath.Join(cache, v.prefix()+"*"))
 	for _, d := range dirs {
-		if p, ok := complete(d); ok {
-			return p, true
+		if p, ok, err := complete(d); ok || err != nil {
+			return p, ok, err
 		}
 	}
-	return Paths{}, false
+	return Paths{}, false, nil
 }
 
 // lockPoll is how often a process that waits for another's build looks.

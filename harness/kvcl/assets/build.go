@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/internal/owned"
 )
 
 // Packages the binaries are built from; go.mod lists them as tools, so go.sum has all they need.
@@ -93,19 +95,24 @@ func (v versions) key(ctx context.Context, goTool string) (string, error) {
 
 // build makes the binaries in dir, unless they are there by the time it holds the lock.
 func build(ctx context.Context, goTool, dir string, v versions, progress io.Writer) (Paths, error) {
-	if p, ok := complete(dir); ok {
-		return p, nil
+	if p, ok, err := complete(dir); ok || err != nil {
+		return p, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Paths{}, fmt.Errorf("cache directory for kube-apiserver and etcd: %w", err)
+	}
+	for _, folder := range []string{filepath.Dir(dir), dir} { // before three minutes of building
+		if err := owned.Trusted(folder); err != nil {
+			return Paths{}, fmt.Errorf("cache directory for kube-apiserver and etcd: %w", err)
+		}
 	}
 	l, err := lock(ctx, dir+".lock")
 	if err != nil {
 		return Paths{}, err
 	}
 	defer l.Close()
-	if p, ok := complete(dir); ok {
-		return p, nil
+	if p, ok, err := complete(dir); ok || err != nil {
+		return p, err
 	}
 	// A module of only go.mod and go.sum: the packages to build are in the module cache.
 	mod, err := os.MkdirTemp(dir, "build-")
@@ -155,7 +162,8 @@ func buildOne(ctx context.Context, goTool, mod, pkg, file, version, takes string
 		return fmt.Errorf("build %s %s with %s: %w\n%s\nset %s to a directory that has kube-apiserver and etcd to do without a build",
 			name, version, goTool, err, lastLines(out.String(), errorLines), EnvDir)
 	}
-	if err := os.Rename(tmp, file); err != nil {
+	// Whatever the umask: complete refuses what others may write to.
+	if err := errors.Join(os.Chmod(tmp, 0o755), os.Rename(tmp, file)); err != nil {
 		return fmt.Errorf("build %s: %w", name, err)
 	}
 	fmt.Fprintf(progress, "built %s %s in %s\n", name, version, time.Since(start).Round(time.Second))

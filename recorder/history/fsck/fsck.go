@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ const (
 	Dangling Class = "dangling"
 	// Order: the versions of an object overlap, are inverted, or do not end with it.
 	Order Class = "order"
+	// Altered: a content is not the one that its hash is of.
+	Altered Class = "altered"
 )
 
 // Problem is one thing that is wrong with the tables.
@@ -46,7 +49,11 @@ const most = 100
 // schema is the file's schema version. The problems come in a fixed order. An error means that the file could not be
 // looked at at all.
 func Check(ctx context.Context, path string) (schema int, problems []Problem, err error) {
-	db, err := sql.Open("sqlite", dsn(path))
+	file, err := filepath.EvalSymlinks(path) // its log lies beside the file, not beside a link to it
+	if err != nil {
+		return 0, nil, fmt.Errorf("check %s: %w", path, err)
+	}
+	db, err := sql.Open("sqlite", dsn(file))
 	if err != nil {
 		return 0, nil, fmt.Errorf("check %s: %w", path, err)
 	}
@@ -62,6 +69,7 @@ func Check(ctx context.Context, path string) (schema int, problems []Problem, er
 	}
 	if c.err == nil && len(c.problems) == 0 { // what SQLite cannot read, queries cannot either
 		c.references()
+		c.contents(schema)
 		if schema < journalSchema {
 			c.run(intervalQueries)
 		} else {
@@ -81,7 +89,8 @@ func Check(ctx context.Context, path string) (schema int, problems []Problem, er
 // dsn opens read-only. A file in WAL mode that no writer has open and that has no log is immutable: SQLite needs no
 // shared-memory file beside it then, which a read-only directory would refuse.
 func dsn(path string) string {
-	out := "file:" + (&url.URL{Path: path}).EscapedPath() + "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)&_pragma=temp_store(memory)"
+	out := "file:" + (&url.URL{Path: path}).EscapedPath() + "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)&_pragma=temp_store(memory)" +
+		"&_defensive=1&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
 	log, err := os.Stat(path + "-wal")
 	_, lockErr := os.Stat(path + ".lock")
 	if (err != nil || log.Size() == 0) && errors.Is(lockErr, os.ErrNotExist) {

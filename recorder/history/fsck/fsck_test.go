@@ -58,7 +58,7 @@ func version(seq, object, from, to string) string {
 }
 
 func TestIntervals(t *testing.T) {
-	const content = `INSERT INTO content(id, hash, json) VALUES (1, x'00', '{}')`
+	const content = `INSERT INTO content(id, hash, json) VALUES (1, x'44136fa355b3678a1146ad16f7e8649e', '{}')`
 	whole := []string{content, object("1", "a", "10", "30"), version("1", "1", "10", "20"), version("2", "1", "20", "30")}
 	for _, tt := range []struct {
 		name string
@@ -69,6 +69,7 @@ func TestIntervals(t *testing.T) {
 		{"unknown object", append(whole, version("3", "7", "40", "NULL")), []string{"dangling  1 rows of table version refer to rows of table object that are not there",
 			"dangling  a version belongs to an object that is not there"}},
 		{"no content", whole[1:], []string{"dangling  2 rows of table version refer to rows of table content that are not there"}},
+		{"altered", append(whole, `UPDATE content SET json = '{ }'`), []string{"altered Pod default/a its content (row 1 of table content) is not what was recorded: it does not match its hash"}},
 		{"inverted", append(whole, object("2", "b", "10", "NULL"), version("3", "2", "10", "5")), []string{"order Pod default/b a version ends before it begins"}},
 		{"overlap", append(whole, object("2", "b", "10", "NULL"), version("3", "2", "10", "25"), version("4", "2", "20", "NULL")),
 			[]string{"order Pod default/b a version begins while the one before it still holds"}},
@@ -103,7 +104,7 @@ func compare(t *testing.T, want []string, problems []fsck.Problem) {
 }
 
 func TestJournal(t *testing.T) {
-	whole := []string{`INSERT INTO content(id, hash, json) VALUES (1, x'00', '{}')`, `INSERT INTO scope(id, kind, namespace, prefix) VALUES (1, 'Pod', 'default', 'web-')`,
+	whole := []string{`INSERT INTO content(id, hash, json) VALUES (1, x'44136fa355b3678a1146ad16f7e8649e', '{}')`, `INSERT INTO scope(id, kind, namespace, prefix) VALUES (1, 'Pod', 'default', 'web-')`,
 		`INSERT INTO object(id, scope_id, name, uid) VALUES (1, 1, 'a', 'u1'), (2, 1, 'b', 'u2')`,
 		`INSERT INTO version(seq, at, object_id, content_id, ends) VALUES (1, 10, 1, 1, NULL), (2, 20, 2, 1, NULL), (3, 30, 1, 1, NULL), (4, 40, 2, NULL, 2)`,
 		`INSERT INTO keyframe(seq, at, live) VALUES (3, 30, x'0201')`} // 2 and 3
@@ -129,6 +130,10 @@ func TestJournal(t *testing.T) {
 		{"back in time", []string{row(`5, 5, 1, 1, NULL, NULL, NULL`)}, []string{"order Pod default/web-a a version was seen before the one recorded ahead of it"}},
 		{"after its end", []string{row(`5, 50, 2, 1, NULL, NULL, NULL`)}, []string{"order Pod default/web-b a version comes after its end"}},
 		{"wrong keyframe", []string{`UPDATE keyframe SET live = x'01'`}, []string{"order  a keyframe says that 1 versions hold, the versions come to 2 or to others"}},
+		{"altered content", []string{`UPDATE content SET json = '{ }'`}, []string{"altered Pod default/web-a its content (row 1 of table content) is not what was recorded: it does not match its hash"}},
+		{"altered state", []string{`INSERT INTO content(id, hash, json) VALUES (2, x'00', '{}')`, row(`5, 50, 1, 1, 2, NULL, NULL`)},
+			[]string{"altered Pod default/web-a its state (row 2 of table content) is not what was recorded: it does not match its hash"}},
+		{"altered and unused", []string{`INSERT INTO content(id, hash, json) VALUES (2, x'', '{}')`}, []string{"altered  row 2 of table content, which no version uses, does not match its hash"}},
 		{"keyframe cut short", []string{`UPDATE keyframe SET live = x'0280'`}, []string{"damage  a keyframe cannot be read"}},
 		{"forgotten past", []string{`INSERT INTO base(id, seq, at) VALUES (1, 3, 30)`, `DELETE FROM version WHERE seq = 1`}, nil},
 	} {

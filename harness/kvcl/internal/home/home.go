@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/scalehist/scalehist/harness/kvcl/internal/owned"
 	"github.com/scalehist/scalehist/harness/kvcl/internal/shim"
 )
 
@@ -28,31 +29,48 @@ type Home struct {
 // New reaps what dead owners left and makes a new directory, on a memory file system when there is room.
 func New(ctx context.Context) (*Home, error) { return newIn(ctx, roots()) }
 
+// newIn uses the first root that is this user's own. One that somebody else took first is left alone: nothing in it is
+// believed, and who took it keeps nobody from working.
 func newIn(ctx context.Context, roots []string) (_ *Home, err error) {
 	var h *Home
+	var foreign []error
 	defer func() {
 		if err != nil && h != nil {
 			err = errors.Join(err, h.Remove())
 		}
 	}()
-	for i, root := range roots {
-		if err := os.MkdirAll(root, 0o700); err != nil {
+	for _, path := range roots {
+		root, err := owned.Folder(path)
+		if is := (*owned.ForeignError)(nil); errors.As(err, &is) {
+			foreign = append(foreign, err)
+			continue
+		}
+		if err != nil {
 			return nil, fmt.Errorf("directory for virtual clusters: %w", err)
 		}
-		unlock, err := lock(ctx, filepath.Join(root, ".lock"))
-		if err != nil {
-			return nil, err
-		}
-		reap(root)
-		if i == 0 {
-			h, err = create(root)
-		}
-		unlock()
-		if err != nil {
+		if err := useRoot(ctx, root, &h); err != nil {
 			return nil, fmt.Errorf("directory for a virtual cluster: %w", err)
 		}
 	}
+	if h == nil {
+		return nil, fmt.Errorf("no directory for virtual clusters: %w; or set TMPDIR to a folder that only you can write to", errors.Join(foreign...))
+	}
 	return h, nil
+}
+
+// useRoot reaps a root, and makes a directory in it unless there is one already.
+func useRoot(ctx context.Context, root *os.Root, h **Home) (err error) {
+	defer root.Close()
+	unlock, err := lock(ctx, filepath.Join(root.Name(), ".lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	reap(root)
+	if *h == nil {
+		*h, err = create(root.Name())
+	}
+	return err
 }
 
 // Link makes a link that starts the binary at path and dies with this process. See package shim.
@@ -133,24 +151,30 @@ func lock(ctx context.Context, path string) (func(), error) {
 	return func() { _ = l.Close() }, nil
 }
 
-// reap removes the directories in root whose owner is dead, and their processes. What cannot be proved is left.
-func reap(root string) {
-	entries, err := os.ReadDir(root)
+// reap removes the directories in root whose owner is dead, and their processes. What cannot be proved is left, and so
+// is what is not this user's or a link: who could write here once may have pointed one at anything.
+func reap(root *os.Root) {
+	entries, err := os.ReadDir(root.Name())
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if !e.IsDir() {
+		info, err := root.Lstat(e.Name())
+		if err != nil || !info.IsDir() || !owned.Mine(info) {
 			continue
 		}
-		dir := filepath.Join(root, e.Name())
+		lock, err := root.Lstat(filepath.Join(e.Name(), "owner"))
+		if err != nil && !os.IsNotExist(err) || err == nil && (!lock.Mode().IsRegular() || !owned.Mine(lock)) {
+			continue
+		}
+		dir := filepath.Join(root.Name(), e.Name())
 		owner := flock.New(filepath.Join(dir, "owner"), flock.SetFlag(os.O_RDWR))
 		ok, err := owner.TryLock()
 		if err != nil && !os.IsNotExist(err) || err == nil && !ok {
 			continue
 		}
 		killAll(dir)
-		_ = os.RemoveAll(dir)
+		_ = root.RemoveAll(e.Name()) // follows no link
 		_ = owner.Close()
 	}
 }

@@ -100,12 +100,12 @@ func TestReapsOnlyOrphans(t *testing.T) {
 
 // TestNoDirectoryIsLeftByAFailure: the first root has a directory already when the second turns out to be unusable.
 func TestNoDirectoryIsLeftByAFailure(t *testing.T) {
-	first, second := t.TempDir(), filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(second, nil, 0o600); err != nil {
+	first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
+	if err := os.MkdirAll(filepath.Join(second, ".lock"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := newIn(t.Context(), []string{first, second}); err == nil {
-		t.Fatal("a file served as a directory")
+		t.Fatal("a directory served as a lock")
 	}
 	dirs, err := filepath.Glob(filepath.Join(first, "[0-9]*"))
 	if err != nil || len(dirs) != 0 {

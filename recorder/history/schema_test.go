@@ -1,0 +1,144 @@
+package history_test
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
+)
+
+// hostile are statements that make a program of a history, with what an error says of it.
+var hostile = map[string]struct {
+	sql  string
+	want string
+}{
+	"a table that is a view without end": {`DROP TABLE gap; CREATE VIEW gap AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+		SELECT i AS id, i AS from_ns, i AS to_ns, '[]' AS kinds, '' AS why FROM n WHERE i < 0`, "view gap is not that of"},
+	"a table that is a view that fills memory": {`DROP TABLE meta; CREATE VIEW meta AS SELECT 'cluster' AS key, hex(zeroblob(400000000)) AS value`, "view meta is not that of"},
+	"the span of a view without end": {`DROP TABLE recording; CREATE VIEW recording AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+		SELECT i AS id, i AS from_ns, i AS to_ns, i AS alive_ns, '[]' AS kinds FROM n`, "view recording is not that of"},
+	"another table in Litestream's name": {`CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER AS (id))`, "table _litestream_seq is not part of"},
+	"a trigger":                          {`CREATE TRIGGER t AFTER INSERT ON version BEGIN DELETE FROM object; END`, "trigger t is not part of"},
+	"a table more":                       {`CREATE TABLE more(x)`, "table more is not part of"},
+	"a table with a generated column":    {`ALTER TABLE word ADD COLUMN more TEXT AS (hex(zeroblob(100)))`, "table word is not that of"},
+	"an index of an expression":          {`CREATE INDEX more ON word(length(value))`, "index more is not part of"},
+	"an index less":                      {`DROP INDEX event_reason`, "index event_reason of schema version"},
+	"a view of ours that is another":     {`DROP VIEW pod; CREATE VIEW pod AS SELECT 1`, "view pod is not that of"},
+	"statistics":                         {`ANALYZE`, "table sqlite_stat1 is not part of"},
+}
+
+// spoil runs statements on a history.
+func spoil(t testing.TB, path, statements string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(t.Context(), statements); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOnlyOurSchemaIsOpened: nothing in a file runs that our migrations did not put there, whoever opens it, whatever its version.
+func TestOnlyOurSchemaIsOpened(t *testing.T) {
+	good := writeFile(t, change(0, scalehist.OpAdd, pod("a", uid(1))))
+	for version, original := range map[string]string{"today's": good, "version 2": schema2} {
+		for name, h := range hostile {
+			t.Run(version+": "+name, func(t *testing.T) {
+				path := copyOf(t, original)
+				spoil(t, path, h.sql)
+				before := readText(t, path)
+				check := func(what string, err error) {
+					t.Helper()
+					var foreign *history.ForeignError
+					if !errors.As(err, &foreign) || foreign.Path != path || !strings.Contains(err.Error(), h.want) {
+						t.Errorf("%s: %v, want a ForeignError that says %q", what, err, h.want)
+					}
+				}
+				db, err := history.Open(t.Context(), path)
+				check("open", err)
+				if db != nil {
+					_ = db.Close()
+				}
+				w, err := history.Create(t.Context(), path, history.Options{})
+				check("write", err)
+				if w != nil {
+					_ = w.Close()
+				}
+				_, err = history.Compact(t.Context(), path)
+				check("compact", err)
+				if readText(t, path) != before {
+					t.Error("the file was changed")
+				}
+			})
+		}
+	}
+}
+
+// TestEveryHistoryWeHaveIsOpened: fixtures, and what was written by other versions, in whatever way the schema came to be.
+func TestEveryHistoryWeHaveIsOpened(t *testing.T) {
+	files, err := filepath.Glob("../../fixtures/*/recording.db")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d fixtures, %v", len(files), err)
+	}
+	brought := copyOf(t, schema2) // up to date in place
+	if err := create(t, brought).Close(); err != nil {
+		t.Fatal(err)
+	}
+	compacted := copyOf(t, schema2)
+	if _, err := history.Compact(t.Context(), compacted); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if err := history.CopyTo(t.Context(), schema2, copied, time.Time{}, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	shipped := copyOf(t, schema2) // with what Litestream adds, in the words of its db.go
+	spoil(t, shipped, `CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER); CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER);`)
+	for _, path := range append(files, schema2, brought, compacted, copied, shipped) {
+		db, err := history.Open(t.Context(), path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestHistoriesAreDistrusted: the fences behind the check of the schema stand, for readers and writers.
+func TestHistoriesAreDistrusted(t *testing.T) {
+	path := writeFile(t, change(0, scalehist.OpAdd, pod("a", uid(1))))
+	for what, dsn := range history.DSNs(t, path) {
+		db, err := sql.Open("sqlite", dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pragma, want := range map[string]int{"trusted_schema": 0, "cell_size_check": 1} {
+			var got int
+			if err := db.QueryRowContext(t.Context(), `PRAGMA `+pragma).Scan(&got); err != nil || got != want {
+				t.Errorf("%s: %s is %d, %v; want %d", what, pragma, got, err, want)
+			}
+		}
+		var got int // of a connection that is defensive, it cannot be set
+		if _, err := db.ExecContext(t.Context(), `PRAGMA writable_schema = 1`); err != nil {
+			t.Error(err)
+		}
+		if err := db.QueryRowContext(t.Context(), `PRAGMA writable_schema`).Scan(&got); err != nil || got != 0 {
+			t.Errorf("%s: writable_schema is %d, %v; want 0", what, got, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
