@@ -15,8 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -207,6 +209,18 @@ func TestRecordsPodLife(t *testing.T) {
 func TestStateEqualsLive(t *testing.T) {
 	c, ns := client(t)
 	path := filepath.Join(t.TempDir(), "h.db")
+	// The API server makes these by itself, some time after it is ready.
+	for _, name := range []string{"system-cluster-critical", "system-node-critical"} {
+		if err := wait.PollUntilContextCancel(t.Context(), 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			_, err := c.SchedulingV1().PriorityClasses().Get(ctx, name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return false, nil
+			}
+			return err == nil, err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, name := range []string{"n1", "n2"} {
 		must[*corev1.Node](t)(c.CoreV1().Nodes().Create(t.Context(), node(name, "workers"), metav1.CreateOptions{}))
 	}
