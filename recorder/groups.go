@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
@@ -108,7 +109,7 @@ func (g *nodeGroups) touch(e *history.Entry) {
 }
 
 func (g *nodeGroups) deployment(e *history.Entry, d *appsv1.Deployment) {
-	flags := sources.FlagsOf(d)
+	flags := caflags.Of(d)
 	if g.namespace != "" && d.Namespace != g.namespace {
 		return
 	}
