@@ -37,7 +37,7 @@ const readChunk = 32 << 10
 // long is refused: the deadline stays on the connection, which closes it.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, taken int64, err error) {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(s.o.Clock.Now().Add(s.o.ReadTimeout)) // a test's recorder has no connection
+	_ = control.SetReadDeadline(s.o.Clock.Now().Add(s.o.ReadTimeout))                                                                             // a test's recorder has no connection
 	if t := r.Header.Get("Content-Type"); t != "" && !strings.Contains(t, "json") && !strings.HasPrefix(t, "application/x-www-form-urlencoded") { // which is curl's default
 		return nil, 0, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Type %q", t), advice: "send application/json"}
 	}
