@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
@@ -103,9 +104,28 @@ func (in *Input) check() error {
 		return fmt.Errorf("no node groups at %s: nothing could scale; record them (scalehist record --node-groups) or import a log with kind NodeGroup",
 			in.Start.Format(time.RFC3339))
 	}
+	if err := checkSizes(in.allGroups()); err != nil {
+		return err
+	}
 	for i := 1; i < len(in.Changes); i++ {
 		if in.Changes[i].At.Before(in.Changes[i-1].At) {
 			return fmt.Errorf("change %d is at %s, before the one in front of it", i, in.Changes[i].At.Format(time.RFC3339Nano))
+		}
+	}
+	return nil
+}
+
+// checkSizes refuses groups of which no cluster could have the nodes: a replay makes an object for each.
+func checkSizes(groups []scalehist.NodeGroup) error {
+	nodes := 0
+	for _, g := range groups {
+		asked := max(g.TargetSize, g.MinSize)
+		if asked < 0 || asked > v1alpha1.MaxNodes {
+			return fmt.Errorf("node group %s: min size %d and target size %d: want 0 to %d", g.Name, g.MinSize, g.TargetSize, v1alpha1.MaxNodes)
+		}
+		if nodes += asked; nodes > v1alpha1.MaxNodes {
+			return fmt.Errorf("the node groups up to %s ask for %d nodes: a replay has at most %d: choose another window, or cut the groups from the log",
+				g.Name, nodes, v1alpha1.MaxNodes)
 		}
 	}
 	return nil

@@ -18,6 +18,9 @@ import (
 const (
 	// defaultScanInterval is upstream's --scan-interval, for engines that do not tell theirs.
 	defaultScanInterval = 10 * time.Second
+	// maxLoops bounds the loops of a replay: a year of loops every ten seconds has three million. What has more is a stray
+	// year, or an interval that is none.
+	maxLoops = 10_000_000
 	// maxLoopsAtOnce bounds the loops at one instant. Each must have acted to ask for another, so only an engine that
 	// undoes its own work gets there.
 	maxLoopsAtOnce = 1_000
@@ -174,6 +177,9 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	r.scan = defaultScanInterval
 	if p, ok := engine.(interface{ ScanInterval() time.Duration }); ok && p.ScanInterval() > 0 {
 		r.scan = p.ScanInterval()
+	}
+	if span := r.in.End.Sub(r.in.Start); span/r.scan > maxLoops {
+		return fmt.Errorf("a window of %s with a loop every %s has more than %d loops: choose a shorter window, or a longer --scan-interval", span, r.scan, maxLoops)
 	}
 	if r.opts.batch != nil {
 		r.batch = *r.opts.batch
@@ -399,6 +405,9 @@ func (r *run) feed(ctx context.Context, t time.Time) error {
 // a pod became unschedulable that was not before.
 func (r *run) settleNodes(ctx context.Context, t time.Time) (fresh bool, err error) {
 	for {
+		if ctx.Err() != nil {
+			return fresh, context.Cause(ctx)
+		}
 		events := r.provider.Advance(t)
 		if err := r.nodes(ctx, t, events); err != nil {
 			return fresh, err

@@ -63,6 +63,9 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	if err != nil {
 		return nil, err
 	}
+	if err := checkSizes(rec.groups); err != nil { // before anything is made for each node
+		return nil, err
+	}
 	if whole == nil {
 		if whole, err = loadWhole(ctx, db, rec); err != nil {
 			return nil, err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
@@ -41,6 +42,8 @@ type nodeGroups struct {
 	dirty  bool
 	when   time.Time // of the change that made it dirty
 	direct map[string]bool
+	// refused groups are not recorded, with the reason as last logged.
+	refused map[string]string
 }
 
 type customKey struct {
@@ -52,7 +55,7 @@ func newNodeGroups(r *Recorder) *nodeGroups {
 	return &nodeGroups{source: r.o.NodeGroups, namespace: r.o.CANamespace, timeless: r.o.Times != nil, last: r.previous,
 		nodes: map[string]*corev1.Node{}, whole: map[string]*corev1.Node{}, named: map[string]string{}, fresh: map[string]bool{},
 		custom: map[customKey]*unstructured.Unstructured{}, status: map[types.NamespacedName]*corev1.ConfigMap{},
-		direct: map[string]bool{}, counted: func(delta int64) { r.objects.Add(delta) }}
+		direct: map[string]bool{}, refused: map[string]string{}, counted: func(delta int64) { r.objects.Add(delta) }}
 }
 
 // observe takes note of a change.
@@ -108,7 +111,7 @@ func (g *nodeGroups) touch(e *history.Entry) {
 }
 
 func (g *nodeGroups) deployment(e *history.Entry, d *appsv1.Deployment) {
-	flags := sources.FlagsOf(d)
+	flags := caflags.Of(d)
 	if g.namespace != "" && d.Namespace != g.namespace {
 		return
 	}
@@ -194,7 +197,7 @@ func (g *nodeGroups) changes() []history.Entry {
 	for _, group := range g.last {
 		was[group.Name] = group
 	}
-	now := g.source.Groups(g.state())
+	now := g.possible(g.source.Groups(g.state()))
 	if name := g.source.Name(); name != g.from {
 		g.from = name
 		klog.Background().Info("Node groups", "from", name)
@@ -220,6 +223,20 @@ func (g *nodeGroups) changes() []history.Entry {
 	}
 	g.last = now
 	return out
+}
+
+// possible leaves groups out of which no cluster could have the nodes: what a source reads is what somebody wrote.
+func (g *nodeGroups) possible(groups []*v1alpha1.NodeGroup) []*v1alpha1.NodeGroup {
+	return slices.DeleteFunc(groups, func(group *v1alpha1.NodeGroup) bool {
+		if !group.Spec.TooLarge() {
+			return false
+		}
+		if problem := group.Spec.Problem(); g.refused[group.Name] != problem {
+			g.refused[group.Name] = problem
+			klog.Background().Info("A node group is not recorded", "nodeGroup", group.Name, "reason", problem)
+		}
+		return true
+	})
 }
 
 // groupView is the part of a node that sources look at: what changes with every heartbeat is not in it.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
@@ -92,7 +93,7 @@ func controlTargets() []target {
 		case "Deployment":
 			t.keep = func(o scalehist.Object) bool {
 				d, ok := o.(*appsv1.Deployment)
-				return ok && sources.FlagsOf(d) != nil
+				return ok && caflags.Of(d) != nil
 			}
 		case "ConfigMap", "Event":
 		default:

@@ -4,34 +4,19 @@ import (
 	"reflect"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
-	"github.com/scalehist/scalehist/recorder/sources"
 )
 
 // strip drops, as soon as an object is decoded, what a history does not keep: that keeps memory small and secrets out
-// of it. Of the cluster-autoscaler's command line the flags stay, secret values masked. It changes o.
+// of it. It changes o.
 func strip(o scalehist.Object) {
 	switch o := o.(type) {
 	case *corev1.Event, *corev1.ConfigMap: // the history decides on the event's text and the status' lines
 		stripMeta(o)
-	case *appsv1.Deployment:
-		commands := map[string]corev1.Container{}
-		for i := range o.Spec.Template.Spec.Containers {
-			if c := &o.Spec.Template.Spec.Containers[i]; sources.IsAutoscaler(o, c) {
-				sources.KeepFlags(c)
-				commands[c.Name] = corev1.Container{Command: c.Command, Args: c.Args}
-			}
-		}
-		keep(o)
-		for i := range o.Spec.Template.Spec.Containers {
-			c := &o.Spec.Template.Spec.Containers[i]
-			c.Command, c.Args = commands[c.Name].Command, commands[c.Name].Args
-		}
 	default:
 		keep(o)
 	}

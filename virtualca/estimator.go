@@ -85,6 +85,9 @@ func (l *loop) estimate(ctx context.Context, groups []*podGroup, t *template, mo
 	e := &estimation{l: l, t: t, base: s.Len(), left: most}
 	for _, g := range l.bySize(groups, t) {
 		rest := e.fillExisting(ctx, g.pods)
+		if err := ctx.Err(); err != nil {
+			return estimate{}, err
+		}
 		if err := e.addNodes(ctx, rest); err != nil {
 			return estimate{}, err
 		}
@@ -123,6 +126,9 @@ func (l *loop) bySize(groups []*podGroup, t *template) []*podGroup {
 func (e *estimation) fillExisting(ctx context.Context, pods []*corev1.Pod) []*corev1.Pod {
 	c := e.l.a.checker
 	for i, p := range pods {
+		if ctx.Err() != nil {
+			return nil
+		}
 		at, ok := c.FirstFit(ctx, p, e.base, c.Snapshot().Len(), -1)
 		if !ok {
 			return pods[i:]
@@ -138,6 +144,9 @@ func (e *estimation) addNodes(ctx context.Context, pods []*corev1.Pod) error {
 	c := e.l.a.checker
 	s := c.Snapshot()
 	for _, p := range pods {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		last := s.Len() - 1
 		if last >= e.base {
 			if c.Fits(ctx, p, last) {

@@ -45,6 +45,9 @@ func (l *loop) filterSchedulable(ctx context.Context, pods []*corev1.Pod) []*cor
 	failed := map[types.UID][]*corev1.Pod{}
 	var left []*corev1.Pod
 	for _, p := range sorted {
+		if ctx.Err() != nil {
+			break // the loop ends with it
+		}
 		if at, ok := l.hinted(ctx, p); ok {
 			c.Place(p, at)
 			continue

@@ -16,13 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/internal/goldentest"
 )
 
 var update = flag.Bool("update", false, "write docs/flags.md; please look at the diff")
 
 // flagsFile has every flag of the released program: name, type, default.
-const flagsFile = "testdata/flags-1.36.1.tsv"
+const flagsFile = "../internal/caflags/flags-1.36.1.tsv"
 
 // TestFlagTableIsComplete: the table has the flags of the released program, with their types and defaults, each once.
 func TestFlagTableIsComplete(t *testing.T) {
@@ -39,6 +40,11 @@ func TestFlagTableIsComplete(t *testing.T) {
 	}
 	if n := strings.Count(string(want), "\n"); n != 212 || len(flagTable) != n {
 		t.Errorf("%d flags in %s, %d names in the table, want 212 in both", n, flagsFile, len(flagTable))
+	}
+	for name := range removedFlags {
+		if !caflags.Known(name) {
+			t.Errorf("--%s of earlier versions is not known to internal/caflags: recordings would not have its value", name)
+		}
 	}
 	s := DefaultSettings()
 	parsed := flagSet(&s)

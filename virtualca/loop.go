@@ -64,6 +64,9 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 		l.objects = a.cluster.Cluster()
 		err = l.run(ctx)
 	}
+	if err == nil {
+		err = ctx.Err() // what was decided after it ended was cut short
+	}
 	d.Backoff = a.state.backoff.list(l.groups, now)
 	if d.Outcome == scalehist.ScaleUpSuccessful || d.ScaleDown == scalehist.ScaleDownNodeDeleteStarted {
 		a.again = loopsAfterAction

@@ -136,6 +136,9 @@ func (l *loop) plan(ctx context.Context, candidates []*corev1.Node) error {
 		eligible = nil
 	}
 	for _, n := range eligible {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if most >= 0 && len(found)-atomic >= most {
 			l.stays(n.Name, fmt.Sprintf("not looked at: %s to remove %s enough for now", plural.Of(most, "node"), plural.Verb(most, "is", "are")))
 			continue

@@ -65,6 +65,9 @@ func (s *simulation) try(ctx context.Context, n *corev1.Node) (*removal, string,
 		return nil, "", fmt.Errorf("simulate the removal of node %s: %w", n.Name, err)
 	}
 	for _, p := range pods.Move {
+		if ctx.Err() != nil {
+			return nil, "", ctx.Err()
+		}
 		if !s.move(ctx, p) {
 			snapshot.Revert()
 			s.destination[at] = was

@@ -130,6 +130,9 @@ func (l *loop) schedulableGroups(ctx context.Context, groups []*podGroup, group 
 	at := c.Snapshot().Len() - 1
 	var out []*podGroup
 	for _, g := range groups {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if r := c.Check(ctx, g.pods[0], at); r != nil {
 			g.rejected[group] = r.Reasons
 			continue

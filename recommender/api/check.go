@@ -88,7 +88,7 @@ func (r *Request) check() error {
 	if err := r.Constraints.check(); err != nil {
 		return err
 	}
-	groups := map[string]bool{}
+	groups, nodes := map[string]bool{}, 0
 	for i := range r.NodeGroups {
 		g, path := &r.NodeGroups[i], fmt.Sprintf("nodeGroups[%d]", i)
 		switch {
@@ -98,6 +98,9 @@ func (r *Request) check() error {
 			return &RequestError{path + ".name", fmt.Sprintf("%s is given twice", g.Name), "leave one out"}
 		case badSizes(g.MinSize, g.MaxSize, g.TargetSize):
 			return sizesError(path, g.MinSize, g.MaxSize, g.TargetSize)
+		}
+		if err := tooMany(&nodes, path, g.MinSize, g.TargetSize); err != nil {
+			return err
 		}
 		groups[g.Name] = true
 		pod := findKind("v1", "Pod")
@@ -118,6 +121,9 @@ func (r *Request) check() error {
 			if d := nodeGroupOf(g); badSizes(d.MinSize, d.MaxSize, d.TargetSize) {
 				return sizesError("objects: NodeGroup "+g.Name, d.MinSize, d.MaxSize, d.TargetSize)
 			}
+			if err := tooMany(&nodes, "objects: NodeGroup "+g.Name, int(g.Spec.MinSize), int(g.Spec.TargetSize)); err != nil {
+				return err
+			}
 		}
 	}
 	if r.Prices != nil {
@@ -128,7 +134,15 @@ func (r *Request) check() error {
 
 // maxNodes bounds what may stand and be asked for: far above any cluster, and low enough that nobody's request takes all
 // memory.
-const maxNodes = 100_000
+const maxNodes = v1alpha1.MaxNodes
+
+// tooMany adds a group to the nodes that all groups ask for, and refuses what they ask for together.
+func tooMany(nodes *int, path string, minSize, target int) error {
+	if *nodes += max(minSize, target); *nodes > maxNodes {
+		return &RequestError{path, fmt.Sprintf("the node groups up to this one ask for %d nodes and more", *nodes), fmt.Sprintf("want at most %d", maxNodes)}
+	}
+	return nil
+}
 
 func badSizes(minSize, maxSize, target int) bool {
 	return minSize < 0 || target < 0 || maxSize < minSize || minSize > maxNodes || target > maxNodes
@@ -178,8 +192,8 @@ func checkSnapshot(s *scalehist.ClusterSnapshot, path string) error {
 		if badSizes(g.MinSize, g.MaxSize, g.TargetSize) {
 			return sizesError(join(path, fmt.Sprintf("nodeGroups[%d]", i)), g.MinSize, g.MaxSize, g.TargetSize)
 		}
-		if total += g.TargetSize; total > maxNodes {
-			return &RequestError{join(path, "nodeGroups"), fmt.Sprintf("the target sizes are %d nodes and more", total), fmt.Sprintf("want at most %d", maxNodes)}
+		if err := tooMany(&total, join(path, fmt.Sprintf("nodeGroups[%d]", i)), g.MinSize, g.TargetSize); err != nil {
+			return err
 		}
 	}
 	for l, pods := range [][]scalehist.PodInfo{s.ScheduledPods, s.UnscheduledPods} {

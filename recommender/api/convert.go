@@ -127,8 +127,15 @@ func byCreation[T metav1.Object](list []T) {
 	})
 }
 
-// FromSnapshot is a request about a snapshot with all objects, as a history gives it.
-func FromSnapshot(s *scalehist.ClusterSnapshot) *recommender.Request {
+// FromSnapshot is a request about a snapshot with all objects, as a history gives it. It is an error when the node groups ask
+// for more nodes than any cluster has.
+func FromSnapshot(s *scalehist.ClusterSnapshot) (*recommender.Request, error) {
+	nodes := 0
+	for _, g := range s.NodeGroups {
+		if err := tooMany(&nodes, "node group "+g.Name, g.MinSize, g.TargetSize); err != nil {
+			return nil, err
+		}
+	}
 	out := &recommender.Request{Now: s.At.UTC(), Objects: s.Objects, NodeGroupOf: map[string]string{}}
 	known := map[string]bool{}
 	out.NodeGroups = groupsOf(s)
@@ -140,7 +147,7 @@ func FromSnapshot(s *scalehist.ClusterSnapshot) *recommender.Request {
 			out.NodeGroupOf[n.Name] = n.NodeGroup
 		}
 	}
-	return out
+	return out, nil
 }
 
 // groupsOf are a snapshot's node groups. It does not name the nodes that are on their way: they get names here, one for

@@ -24,9 +24,9 @@ type RequestError struct {
 
 // Error implements error.
 func (e *RequestError) Error() string {
-	out := e.Problem
+	out := excerpt(e.Problem)
 	if e.Path != "" {
-		out = e.Path + ": " + out
+		out = excerpt(e.Path) + ": " + out
 	}
 	if e.Advice != "" {
 		out += ": " + e.Advice
@@ -34,16 +34,34 @@ func (e *RequestError) Error() string {
 	return out
 }
 
+// maxExcerpt bounds what an error quotes of a request: names, keys and values are whatever was sent.
+const maxExcerpt = 300
+
+// excerpt keeps both ends of a text that is too long for an error.
+func excerpt(s string) string {
+	if len(s) <= maxExcerpt {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxExcerpt/2], "") + "..." + strings.ToValidUTF8(s[len(s)-maxExcerpt/2:], "")
+}
+
 // DecodeOptions change how a request is read.
 type DecodeOptions struct {
 	// IgnoreUnknown leaves out keys of Kubernetes objects that this version of Kubernetes' types does not have: objects of a
 	// newer cluster. Keys of the request itself are always checked.
 	IgnoreUnknown bool
+	// MaxBody is the largest body that is taken, of which the limits on values and memory follow; 0: what is read is a
+	// file of one's own, as large as it is.
+	MaxBody int64
 }
 
 // DecodeRequest reads a Request. Its errors are *RequestError.
 func DecodeRequest(data []byte, o DecodeOptions) (*Request, error) {
 	r := &Request{}
+	a := newAllowance(o.MaxBody, int64(len(data)))
+	if err := a.weigh(data, reflect.TypeFor[Request](), "", false); err != nil {
+		return nil, err
+	}
 	if err := decode(data, r, "", o); err != nil {
 		return nil, err
 	}
@@ -54,7 +72,7 @@ func DecodeRequest(data []byte, o DecodeOptions) (*Request, error) {
 		return nil, &RequestError{"apiVersion", fmt.Sprintf("%q is not known", r.APIVersion), "write " + strconv.Quote(Version)}
 	}
 	var err error
-	if r.Objects, err = decodeObjects(r.Objects, o); err != nil {
+	if r.Objects, err = decodeObjects(r.Objects, a, o); err != nil {
 		return nil, err
 	}
 	return r, r.check()
@@ -63,22 +81,35 @@ func DecodeRequest(data []byte, o DecodeOptions) (*Request, error) {
 // DecodeSnapshot reads the ClusterSnapshot of a report, as strictly as a request. Its errors are *RequestError.
 func DecodeSnapshot(data []byte, o DecodeOptions) (*scalehist.ClusterSnapshot, error) {
 	s := &scalehist.ClusterSnapshot{}
+	if err := newAllowance(o.MaxBody, int64(len(data))).weigh(data, reflect.TypeFor[scalehist.ClusterSnapshot](), "", false); err != nil {
+		return nil, err
+	}
 	if err := decode(data, s, "", o); err != nil {
 		return nil, err
 	}
 	return s, checkSnapshot(s, "")
 }
 
-// decodeObjects reads objects as their kinds say; lists are taken apart.
-func decodeObjects(in []Object, o DecodeOptions) ([]Object, error) {
+// objectID is what is read of an object before its type is known.
+type objectID struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Items      []json.RawMessage `json:"items"`
+}
+
+// maxName bounds names and namespaces, as an API server does.
+const maxName = 253
+
+// decodeObjects reads objects as their kinds say; lists are taken apart. a is what the request may still take: what an
+// object becomes is known here only.
+func decodeObjects(in []Object, a *allowance, o DecodeOptions) ([]Object, error) {
 	out := make([]Object, 0, len(in))
 	seen := map[string]string{}
 	var read func(raw json.RawMessage, path string, depth int) error
 	read = func(raw json.RawMessage, path string, depth int) error {
-		var id struct {
-			APIVersion string            `json:"apiVersion"`
-			Kind       string            `json:"kind"`
-			Items      []json.RawMessage `json:"items"`
+		var id objectID
+		if err := a.weigh(raw, reflect.TypeFor[objectID](), path, true); err != nil {
+			return err
 		}
 		if err := json.Unmarshal(raw, &id); err != nil || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
 			return &RequestError{path, "it is no object with apiVersion and kind", "write a Kubernetes object"}
@@ -98,12 +129,18 @@ func decodeObjects(in []Object, o DecodeOptions) ([]Object, error) {
 		if k == nil {
 			return &RequestError{path, fmt.Sprintf("a recommendation reads no %s %s", id.APIVersion, id.Kind), "leave it out; read are " + kindNames()}
 		}
+		if err := a.weigh(raw, reflect.PointerTo(k.typ), path, true); err != nil {
+			return err
+		}
 		v := reflect.New(k.typ).Interface().(scalehist.Object)
 		if err := decode(raw, v, path, o); err != nil {
 			return err
 		}
 		if v.GetName() == "" {
 			return &RequestError{path + ".metadata.name", "it is missing", "every object has a name"}
+		}
+		if max(len(v.GetName()), len(v.GetNamespace())) > maxName {
+			return &RequestError{Path: path + ".metadata", Problem: fmt.Sprintf("the name or namespace has more than %d characters", maxName), Advice: "an API server takes none"}
 		}
 		k.fillIn(v)
 		key := k.apiVersion + " " + k.name + " " + v.GetNamespace() + "/" + v.GetName()

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -17,12 +15,19 @@ import (
 	"github.com/scalehist/scalehist/recommender"
 )
 
-// working gives a handler one of the slots and a deadline, and refuses where there is none. The slot is taken before the
-// body is read, so that memory is bounded as well.
+// working reads a request, gives its handler one of the slots and a deadline, and refuses where there is none. The body
+// is read before the slot is taken: who sends slowly keeps nobody out. It is unpacked and decoded with the slot, so that
+// memory is bounded.
 func (s *Server) working(handle func(http.ResponseWriter, *http.Request, []byte) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Load() {
 			s.fail(w, r, &problem{status: http.StatusServiceUnavailable, kind: kindDraining, detail: "the server is shutting down", advice: "ask again", retryAfter: "1"})
+			return
+		}
+		packed, taken, err := s.receive(w, r)
+		defer s.received.give(taken)
+		if err != nil {
+			s.fail(w, r, err)
 			return
 		}
 		select {
@@ -39,7 +44,7 @@ func (s *Server) working(handle func(http.ResponseWriter, *http.Request, []byte)
 		ctx, cancel := context.WithTimeout(r.Context(), s.o.Timeout)
 		defer cancel()
 		r = r.WithContext(ctx)
-		body, err := s.body(w, r)
+		body, err := s.unpack(r, packed)
 		if err == nil {
 			err = handle(w, r, body)
 		}
@@ -49,38 +54,8 @@ func (s *Server) working(handle func(http.ResponseWriter, *http.Request, []byte)
 	}
 }
 
-// body reads a request's body, unpacked.
-func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	tooLarge := &problem{status: http.StatusRequestEntityTooLarge, kind: kindTooLarge, detail: fmt.Sprintf("the request is larger than %d bytes", s.o.MaxBody),
-		advice: "leave out objects that are no nodes, pods, storage, priorities or DaemonSets, or give the server a higher --max-body"}
-	if t := r.Header.Get("Content-Type"); t != "" && !strings.Contains(t, "json") && !strings.HasPrefix(t, "application/x-www-form-urlencoded") { // which is curl's default
-		return nil, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Type %q", t), advice: "send application/json"}
-	}
-	var in io.Reader = http.MaxBytesReader(w, r.Body, s.o.MaxBody)
-	switch encoding := r.Header.Get("Content-Encoding"); encoding {
-	case "", "identity":
-	case "gzip":
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, &problem{status: http.StatusBadRequest, kind: kindRequest, detail: "the body is not gzip: " + err.Error(), advice: "pack it, or leave Content-Encoding out"}
-		}
-		in = io.LimitReader(z, s.o.MaxBody+1)
-	default:
-		return nil, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Encoding %q", encoding), advice: "send plain JSON, or gzip"}
-	}
-	data, err := io.ReadAll(in)
-	var over *http.MaxBytesError
-	switch {
-	case errors.As(err, &over) || int64(len(data)) > s.o.MaxBody:
-		return nil, tooLarge
-	case err != nil:
-		return nil, &problem{status: http.StatusBadRequest, kind: kindRequest, detail: "the body ended early: " + err.Error(), advice: "send it again"}
-	}
-	return data, nil
-}
-
 func (s *Server) recommend(w http.ResponseWriter, r *http.Request, body []byte) error {
-	var o DecodeOptions
+	o := DecodeOptions{MaxBody: s.o.MaxBody}
 	switch v := r.URL.Query().Get("fieldValidation"); v {
 	case "", "Strict":
 	case "Ignore":
@@ -103,7 +78,7 @@ func (s *Server) recommend(w http.ResponseWriter, r *http.Request, body []byte) 
 }
 
 func (s *Server) recommendPrototype(w http.ResponseWriter, r *http.Request, body []byte) error {
-	snapshot, err := decodePrototype(body)
+	snapshot, err := decodePrototype(body, s.o.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -170,6 +145,9 @@ type compressed struct {
 	code int
 	body bytes.Buffer
 }
+
+// Unwrap lets http.ResponseController reach the connection.
+func (c *compressed) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
 func (c *compressed) WriteHeader(code int) { c.code = code }

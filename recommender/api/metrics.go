@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -64,6 +65,6 @@ func (m *metrics) count(routes *http.ServeMux, next http.Handler) http.Handler {
 		default:
 			method = "other"
 		}
-		m.requests.WithLabelValues(route, method, strconv.Itoa(seen.Code)).Inc()
+		m.requests.WithLabelValues(cmp.Or(route, "/"), method, strconv.Itoa(seen.Code)).Inc()
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -123,8 +124,10 @@ func openAPI(t *testing.T) []byte {
 	}
 	problems := func(ok object) object {
 		return object{"200": ok, "400": problem("the request cannot be read; path says where"), "401": problem("the token is missing or wrong"),
-			"413": problem("the request is too large"), "415": problem("the request is neither JSON nor gzip of it"),
-			"422": problem("the recommender refuses the request: it contradicts itself, or a price is missing"), "429": retry("as many recommendations are being made as may be"),
+			"408": problem("the body did not come in time"),
+			"413": problem(fmt.Sprintf("the request is too large: in bytes, in values (one for each %d bytes of the largest body), in what decoding it takes (%d bytes for each of them), or nested deeper than %d levels", bytesPerElement, memoryPerByte, maxDepth)), "415": problem("the request is neither JSON nor gzip of it"),
+			"421": problem("the server is not reached by this name"),
+			"422": problem("the recommender refuses the request: it contradicts itself, or a price is missing"), "429": retry("as many recommendations are being made, or as many bytes received, as may be"),
 			"500": problem("the recommender broke down"), "503": retry("the server is shutting down"), "504": problem("the recommendation took too long")}
 	}
 	prototype := object{"type": "object", "properties": object{

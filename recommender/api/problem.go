@@ -41,10 +41,13 @@ func (p *problem) Error() string { return p.detail }
 // problemOf is what a handler's error is on the wire; timeout is told where it ran out.
 func problemOf(err error, timeout string) *problem {
 	var known *problem
+	var large *tooLargeError
 	var request *RequestError
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &large):
+		return &problem{status: http.StatusRequestEntityTooLarge, kind: kindTooLarge, detail: large.Problem, path: large.Path, advice: large.Advice}
 	case errors.As(err, &request):
 		return &problem{status: http.StatusBadRequest, kind: kindRequest, detail: request.Problem, path: request.Path, advice: request.Advice}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -59,6 +62,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return // nobody listens
 	}
 	p := problemOf(err, s.o.Timeout.String())
+	p.detail, p.path, p.advice = excerpt(p.detail), excerpt(p.path), excerpt(p.advice)
 	id := requestID(r)
 	if p.status >= http.StatusInternalServerError && p.kind != kindDraining {
 		klog.FromContext(r.Context()).Error(err, "A request could not be answered", "path", r.URL.Path, "requestId", id)

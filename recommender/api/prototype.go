@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -92,9 +93,12 @@ type prototypePodName struct{ Namespace, Name string }
 // The labels by which the prototype knows the pool and zone of a node.
 const poolLabel = "worker.gardener.cloud/pool"
 
-// decodePrototype reads a snapshot of the prototype's.
-func decodePrototype(data []byte) (*prototypeSnapshot, error) {
+// decodePrototype reads a snapshot of the prototype's; maxBody is the largest body that is taken.
+func decodePrototype(data []byte, maxBody int64) (*prototypeSnapshot, error) {
 	s := &prototypeSnapshot{}
+	if err := newAllowance(maxBody, int64(len(data))).weigh(data, reflect.TypeFor[prototypeSnapshot](), "", false); err != nil {
+		return nil, err
+	}
 	if len(data) == 0 {
 		return nil, &RequestError{"", "it is empty", "send a ClusterSnapshot of the prototype as JSON"}
 	}

@@ -17,6 +17,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/scalehist/scalehist/internal/httphost"
+	"github.com/scalehist/scalehist/internal/httproute"
 	"github.com/scalehist/scalehist/internal/httpstatus"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
@@ -37,8 +39,14 @@ type Options struct {
 	MaxConcurrent int
 	// MaxBody bounds a request, unpacked, in bytes; default 64 MiB.
 	MaxBody int64
-	// Timeout bounds a request, the reading of its body included; default a minute.
+	// ReadTimeout bounds the reading of a request's body, for which no slot is taken yet; default a minute.
+	ReadTimeout time.Duration
+	// Timeout bounds the making of an answer, once the request was read; default a minute.
 	Timeout time.Duration
+	// LocalHosts admits requests to this machine's own names only, so that a page elsewhere cannot reach the server by a
+	// name of its own. Hosts are admitted beside them.
+	LocalHosts bool
+	Hosts      []string
 	// Tokens says which bearer tokens are let in; nil: everybody is. Probes need none.
 	Tokens TokenMatcher
 	// ClientCertificates lets in who showed a certificate that the TLS layer verified.
@@ -56,6 +64,7 @@ type TokenMatcher interface{ Match(token string) bool }
 const (
 	DefaultMaxConcurrent = 4
 	DefaultMaxBody       = 64 << 20
+	DefaultReadTimeout   = time.Minute
 	DefaultTimeout       = time.Minute
 )
 
@@ -65,6 +74,7 @@ type Server struct {
 	metrics  *metrics
 	handler  http.Handler
 	slots    chan struct{}
+	received received
 	draining atomic.Bool
 }
 
@@ -78,7 +88,7 @@ func NewServer(o Options) (*Server, error) {
 	if o.Recommender == nil {
 		return nil, errors.New("recommender API: no recommender: give Options.Recommender")
 	}
-	if o.MaxConcurrent < 0 || o.MaxBody < 0 || o.Timeout < 0 || o.Parallelism < 0 {
+	if o.MaxConcurrent < 0 || o.MaxBody < 0 || o.ReadTimeout < 0 || o.Timeout < 0 || o.Parallelism < 0 {
 		return nil, errors.New("recommender API: limits must not be negative")
 	}
 	if o.Name == "" {
@@ -93,6 +103,9 @@ func NewServer(o Options) (*Server, error) {
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
 	}
+	if o.ReadTimeout == 0 {
+		o.ReadTimeout = DefaultReadTimeout
+	}
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
@@ -100,17 +113,21 @@ func NewServer(o Options) (*Server, error) {
 		o.Clock = clock.RealClock{}
 	}
 	s := &Server{o: o, metrics: newMetrics(&o), slots: make(chan struct{}, o.MaxConcurrent)}
+	s.received.most = max(2*int64(o.MaxConcurrent)*o.MaxBody, leastReceived)
 	s.handler = s.routes()
 	return s, nil
 }
+
+// leastReceived is what requests together may hold while they are read where the largest body is small.
+const leastReceived = 16 << 20
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // HTTPServer is an http.Server for the API, with timeouts that leave a request its own.
 func (s *Server) HTTPServer() *http.Server {
-	return &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: s.o.Timeout + 10*time.Second,
-		WriteTimeout: s.o.Timeout + time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	return &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: s.o.ReadTimeout + 10*time.Second,
+		WriteTimeout: s.o.ReadTimeout + s.o.Timeout + time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 }
 
 // Drain makes the server unready and refuses new recommendations; those under way go on. Call it before Shutdown.
@@ -128,20 +145,18 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("GET /metrics", s.metrics.handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, &problem{status: http.StatusNotFound, kind: kindRoute, detail: "there is no " + r.URL.Path, advice: "see " + PathOpenAPI})
+	routes := httproute.Refuse(mux, func(w http.ResponseWriter, r *http.Request, code int) {
+		p := &problem{status: code, kind: kindRoute, detail: "there is no " + r.URL.Path, advice: "see " + PathOpenAPI}
+		if code == http.StatusMethodNotAllowed {
+			p.detail, p.advice = r.URL.Path+" takes no "+r.Method, "use "+w.Header().Get("Allow")
+		}
+		s.fail(w, r, p)
 	})
-	for path, method := range map[string]string{PathRecommend: "POST", PathPrototype + "{$}": "POST", PathStrategies: "GET"} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Allow", method)
-			s.fail(w, r, &problem{status: http.StatusMethodNotAllowed, kind: kindRoute, detail: r.URL.Path + " takes no " + r.Method, advice: "use " + method})
-		})
-	}
 	crossOrigin := http.NewCrossOriginProtection()
 	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &problem{status: http.StatusForbidden, kind: kindRoute, detail: "a page of another origin asks", advice: "ask from a program, or from a page of this origin"})
 	}))
-	inner := s.authenticate(crossOrigin.Handler(mux))
+	inner := s.checkHost(s.authenticate(crossOrigin.Handler(routes)))
 	return s.identify(s.metrics.count(mux, s.recovering(compress(inner))))
 }
 
@@ -161,6 +176,18 @@ func (s *Server) strategies(w http.ResponseWriter, _ *http.Request) {
 
 // open are the paths without credentials: what a kubelet asks.
 func open(path string) bool { return path == "/healthz" || path == "/readyz" }
+
+// checkHost refuses names that are not ours. Probes come by any.
+func (s *Server) checkHost(next http.Handler) http.Handler {
+	names := httphost.Names{LocalOnly: s.o.LocalHosts, Others: s.o.Hosts}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := names.Check(r); err != nil && !open(r.URL.Path) {
+			s.fail(w, r, &problem{status: http.StatusMisdirectedRequest, kind: kindRoute, detail: err.Error()})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

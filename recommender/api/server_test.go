@@ -1,12 +1,15 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -251,5 +254,100 @@ func TestServerOptions(t *testing.T) {
 	}
 	if _, body := get(t, s.URL+"/metrics"); !strings.Contains(string(body), fmt.Sprintf(`scalehist_build_info{commit="",goversion=%q,version="v9"} 1`, goVersion())) {
 		t.Errorf("metrics:\n%s", body)
+	}
+}
+
+// idle opens a connection that announces a body and sends none. It returns once the server reads the body.
+func idle(t *testing.T, s *running) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() }) // the server may have closed it
+	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", PathRecommend); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(io.LimitReader(conn, int64(len("HTTP/1.1 100 Continue\r\n\r\n")))).ReadString('\n')
+	if err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	return conn
+}
+
+// TestIdleRequestsKeepNobodyOut: who sends no body has no slot, and is refused when its time is over.
+func TestIdleRequestsKeepNobodyOut(t *testing.T) {
+	s := newTestServer(t, Options{MaxConcurrent: 1})
+	for range 8 {
+		idle(t, s)
+	}
+	if response, body := post(t, s.URL+PathRecommend, wireRequest(t)); response.StatusCode != http.StatusOK {
+		t.Errorf("beside idle requests: %s %s", response.Status, body)
+	}
+	s = newTestServer(t, Options{ReadTimeout: 10 * time.Millisecond})
+	conn := idle(t, s)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := wantProblem(t, response, body, http.StatusRequestTimeout, kindTimeout); !strings.Contains(p.Detail, "10ms") {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// TestReceivingIsBounded: what all requests hold while they are read is bounded, and given back.
+func TestReceivingIsBounded(t *testing.T) {
+	s := newTestServer(t, Options{})
+	all := s.received.most
+	if !s.received.take(all) {
+		t.Fatal("not even the first takes anything")
+	}
+	response, body := post(t, s.URL+PathRecommend, wireRequest(t))
+	if p := wantProblem(t, response, body, http.StatusTooManyRequests, kindTooMany); !strings.Contains(p.Detail, "are being received") {
+		t.Errorf("got %+v", p)
+	}
+	s.received.give(all)
+	if response, body := post(t, s.URL+PathRecommend, wireRequest(t)); response.StatusCode != http.StatusOK {
+		t.Errorf("after it was given back: %s %s", response.Status, body)
+	}
+	post(t, s.URL+PathRecommend, []byte("x"))
+	if got := s.received.now.Load(); got != 0 {
+		t.Errorf("%d bytes are still counted", got)
+	}
+}
+
+// TestHostsAndMethods: names that are not the server's are refused but to probes, and a wrong method says the right one.
+func TestHostsAndMethods(t *testing.T) {
+	s := newTestServer(t, Options{LocalHosts: true, Hosts: []string{"rec.example"}})
+	for host, want := range map[string]int{"localhost": 200, "rec.example:80": 200, "evil.example": 421} {
+		for path, want := range map[string]int{PathStrategies: want, "/healthz": 200} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = host
+			response, body := do(t, r)
+			if response.StatusCode != want {
+				t.Errorf("%s as %s: %s, want %d", path, host, response.Status, want)
+			}
+			if want == http.StatusMisdirectedRequest {
+				wantProblem(t, response, body, want, kindRoute)
+			}
+		}
+	}
+	for path, allow := range map[string]string{PathRecommend: "POST", PathPrototype: "POST", PathStrategies: "GET, HEAD", PathOpenAPI: "GET, HEAD", "/metrics": "GET, HEAD", "/healthz": "GET, HEAD"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, body := do(t, r)
+		wantProblem(t, response, body, http.StatusMethodNotAllowed, kindRoute)
+		if got := response.Header.Get("Allow"); got != allow {
+			t.Errorf("PUT %s: Allow %q, want %q", path, got, allow)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
 // key names an object among the living.
@@ -62,6 +63,9 @@ func encode(o scalehist.Object) (e encoded, ok bool, err error) {
 	e.key = key{kindOf(p), p.GetNamespace(), p.GetName()}
 	if e.key.name == "" {
 		return encoded{}, false, fmt.Errorf("%s without a name: give metadata.name", e.key.kind)
+	}
+	if err := checkSizes(p); err != nil {
+		return encoded{}, false, err
 	}
 	e.uid, e.prefix = p.GetUID(), namePrefix(p)
 	e.created = utc(p.GetCreationTimestamp().Time)
@@ -156,7 +160,17 @@ func (v stored) decode() (scalehist.Object, error) {
 	if err := putState(o, v.state, v.node, t); err != nil {
 		return nil, fmt.Errorf("%s: %w", v.key, err)
 	}
-	return o, nil
+	return o, checkSizes(o)
+}
+
+// checkSizes refuses a node group of which no cluster could have the nodes, written and read: who reads it makes an object
+// for each.
+func checkSizes(o scalehist.Object) error {
+	g, ok := o.(*v1alpha1.NodeGroup)
+	if !ok || !g.Spec.TooLarge() {
+		return nil
+	}
+	return fmt.Errorf("NodeGroup %s: %s", g.Name, g.Spec.Problem())
 }
 
 // uidColumn is how a UID is stored: 16 bytes for a UUID in its usual spelling, else its text.

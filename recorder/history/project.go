@@ -68,7 +68,7 @@ func projectOwner(o scalehist.Object) (scalehist.Object, bool) {
 		return &appsv1.Deployment{ObjectMeta: projectMeta(o.ObjectMeta), Spec: appsv1.DeploymentSpec{
 			Replicas: clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), Strategy: *o.Spec.Strategy.DeepCopy(),
 			Paused:   o.Spec.Paused,
-			Template: projectTemplate(o.Spec.Template, func(c *corev1.Container) bool { return isAutoscaler(o, c) })}}, true
+			Template: projectTemplate(o.Spec.Template, keepFlags)}}, true
 	case *appsv1.ReplicaSet:
 		return &appsv1.ReplicaSet{ObjectMeta: projectMeta(o.ObjectMeta), Spec: appsv1.ReplicaSetSpec{
 			Replicas: clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(),

@@ -1,12 +1,10 @@
 package history
 
 import (
-	"path"
-	"strings"
-
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/scalehist/scalehist/internal/caflags"
 )
 
 // projectPod keeps what the scheduler and the autoscaler look at: the spec without what runs inside the containers,
@@ -26,24 +24,18 @@ func projectPod(p *corev1.Pod) *corev1.Pod {
 	return out
 }
 
-// keepCommand says whether a container's command line is kept.
-type keepCommand func(*corev1.Container) bool
+// keepCommand is what is kept of a container's command line.
+type keepCommand func(*corev1.Container) (command, args []string)
 
-func keepNothing(*corev1.Container) bool { return false }
+func keepNothing(*corev1.Container) (command, args []string) { return nil, nil }
 
-// isAutoscaler recognises the cluster-autoscaler's container, whose flags are part of the history: by the image's or
-// the command's name, or as a container of a Deployment of that name that runs no other program.
-func isAutoscaler(d *appsv1.Deployment, c *corev1.Container) bool {
-	const name = "cluster-autoscaler"
-	image, _, _ := strings.Cut(path.Base(c.Image), "@")
-	image, _, _ = strings.Cut(image, ":")
-	if image == name || strings.HasPrefix(image, name+"-") {
-		return true
+// keepFlags keeps the cluster-autoscaler's flags, which are part of the history, and no secret among them. Every object
+// that is written passes here, whoever brings it.
+func keepFlags(c *corev1.Container) (command, args []string) {
+	if !caflags.IsAutoscaler(c) {
+		return nil, nil
 	}
-	if len(c.Command) > 0 && path.Base(c.Command[0]) == name {
-		return true
-	}
-	return d.Name == name && c.Name == name
+	return caflags.Kept(c)
 }
 
 func projectTemplate(t corev1.PodTemplateSpec, keep keepCommand) corev1.PodTemplateSpec {
@@ -100,9 +92,7 @@ func projectContainer(c *corev1.Container, keep keepCommand) corev1.Container {
 				Protocol: p.Protocol, HostIP: p.HostIP})
 		}
 	}
-	if keep(c) {
-		out.Command, out.Args = c.Command, c.Args
-	}
+	out.Command, out.Args = keep(c)
 	return out
 }
 

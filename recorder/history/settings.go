@@ -2,16 +2,10 @@ package history
 
 import (
 	"context"
-	"fmt"
-	"path"
-	"slices"
-	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/caflags"
 )
 
 // settingsKinds are the objects that settings are read from.
@@ -108,8 +102,8 @@ func settingsOf(o *scalehist.Objects) scalehist.CASettings {
 	var s scalehist.CASettings
 	namespace := ""
 	for _, d := range o.Deployments {
-		if flags, ok := autoscalerFlags(d); ok {
-			s.Flags, namespace = flags, d.Namespace
+		if flags := caflags.Of(d); flags != nil {
+			s.Flags, namespace = append([]string(nil), flags...), d.Namespace
 			break
 		}
 	}
@@ -122,38 +116,4 @@ func settingsOf(o *scalehist.Objects) scalehist.CASettings {
 		}
 	}
 	return s
-}
-
-// autoscalerFlags are the flags in a Deployment's autoscaler container, one string each.
-func autoscalerFlags(d *appsv1.Deployment) ([]string, bool) {
-	i := slices.IndexFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return isAutoscaler(d, &c) })
-	if i < 0 {
-		return nil, false
-	}
-	c := d.Spec.Template.Spec.Containers[i]
-	words := slices.Concat(c.Command, c.Args)
-	if n := len(words); n > 0 && len(c.Command) >= 1 && isShell(c.Command[0]) {
-		words = strings.Fields(strings.Trim(words[n-1], "'\"")) // sh -c "./cluster-autoscaler --v=4"
-	}
-	var flags []string
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		if !strings.HasPrefix(w, "-") {
-			continue // the program, "exec"
-		}
-		if !strings.Contains(w, "=") && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
-			w = fmt.Sprintf("%s=%s", w, words[i+1]) // "--expander", "least-waste"
-			i++
-		}
-		flags = append(flags, w)
-	}
-	return flags, true
-}
-
-func isShell(command string) bool {
-	switch path.Base(command) {
-	case "sh", "bash", "ash", "dash":
-		return true
-	}
-	return false
 }

@@ -50,7 +50,7 @@ func TestSettingsAreThoseOfTheInstant(t *testing.T) {
 			return d
 		}()),
 	)
-	first := scalehist.CASettings{Flags: []string{"--expander=priority", "--some-new-flag=1"}, Priorities: "10: [.*]"}
+	first := scalehist.CASettings{Flags: []string{"--expander=priority", "--some-new-flag=***"}, Priorities: "10: [.*]"}
 	second := scalehist.CASettings{Flags: first.Flags, Priorities: "20: [.*]"}
 	third := scalehist.CASettings{Flags: []string{"--expander=least-waste"}, Priorities: "20: [.*]"}
 	for _, c := range []struct {

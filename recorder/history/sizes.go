@@ -165,8 +165,8 @@ func stepsOfEvents(events []Event) []scalehist.RecordedStep {
 		for _, m := range scaledGroup.FindAllStringSubmatch(e.Message, -1) {
 			from, err1 := strconv.Atoi(m[2])
 			to, err2 := strconv.Atoi(m[3])
-			if err1 != nil || err2 != nil {
-				continue // more digits than a size has
+			if err1 != nil || err2 != nil || max(from, to) > v1alpha1.MaxNodes {
+				continue // more than a size is
 			}
 			i := slices.IndexFunc(out, func(s scalehist.RecordedStep) bool {
 				return s.NodeGroup == m[1] && s.From == from && s.To == to && near(s.At, e.At)

@@ -406,55 +406,6 @@ func TestAutoOrder(t *testing.T) {
 	}
 }
 
-func TestMask(t *testing.T) {
-	tests := []struct{ flag, want string }{
-		{"--expander=least-waste", "--expander=least-waste"},
-		{"--nodes=1:3:https://x/zones/z/instanceGroups/g", "--nodes=1:3:https://x/zones/z/instanceGroups/g"},
-		{"--v=4", "--v=4"},
-		{"--logtostderr", "--logtostderr"},
-		{"--cloud-config=/etc/kubernetes/cloud.conf", "--cloud-config=/etc/kubernetes/cloud.conf"},
-		{`--cloud-config={"aadClientSecret":"x"}`, "--cloud-config=***"},
-		{"--kubeconfig=/var/run/secrets/kubeconfig", "--kubeconfig=/var/run/secrets/kubeconfig"},
-		{"--clusterapi-cloud-config-authoritative=true", "--clusterapi-cloud-config-authoritative=true"},
-		{"--api-token=abc", "--api-token=***"},
-		{"--api-token=12345678", "--api-token=***"},
-		{"--client-key-file=/etc/key.pem", "--client-key-file=/etc/key.pem"},
-		{"--password=$(PASSWORD)", "--password=$(PASSWORD)"},
-		{"--address=https://user:pass@host:1", "--address=https://***@host:1"},
-		{"--extra=a=1,token=xyz,b=2", "--extra=a=1,token=***,b=2"},
-		{"--header=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "--header=***"},
-		{"--balancing-ignore-label=key.example.com/x", "--balancing-ignore-label=key.example.com/x"},
-	}
-	for _, tt := range tests {
-		if got := Mask(tt.flag); got != tt.want {
-			t.Errorf("Mask(%q) = %q, want %q", tt.flag, got, tt.want)
-		}
-	}
-}
-
-func TestKeepFlags(t *testing.T) {
-	tests := []struct {
-		name          string
-		command, args []string
-		want          []string
-	}{
-		{"words", []string{"./cluster-autoscaler", "--v=4", "--expander", "least-waste"}, []string{"--token", "s3cret"},
-			[]string{"./cluster-autoscaler", "--v=4", "--expander=least-waste", "--token=***"}},
-		{"a shell", []string{"sh", "-c", "TOKEN=s3cret exec ./cluster-autoscaler --v=4 --nodes=1:2:a"}, nil,
-			[]string{"cluster-autoscaler", "--v=4", "--nodes=1:2:a"}},
-		{"positional words go", []string{"/ca"}, []string{"s3cret", "--v=1"}, []string{"/ca", "--v=1"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := corev1.Container{Command: tt.command, Args: tt.args}
-			KeepFlags(&c)
-			if diff := cmp.Diff(tt.want, append(c.Command, c.Args...)); diff != "" {
-				t.Errorf("command line (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func FuzzParseStatus(f *testing.F) {
 	f.Add(yamlStatus)
 	f.Add(textStatus)

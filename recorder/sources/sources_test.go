@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -188,30 +187,6 @@ func TestParseErrors(t *testing.T) {
 		if _, err := Parse(spec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%q): %v, want %q", spec, err, want)
 		}
-	}
-}
-
-func TestFlagsOf(t *testing.T) {
-	deployment := func(c corev1.Container) *appsv1.Deployment {
-		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "sidecar", Args: []string{"--x"}}, c}}}}}
-	}
-	tests := []struct {
-		name string
-		c    corev1.Container
-		want []string
-	}{
-		{"by name", corev1.Container{Name: "cluster-autoscaler", Command: []string{"/ca", "--v=1"}, Args: []string{"--expander=price"}}, []string{"--v=1", "--expander=price"}},
-		{"by image", corev1.Container{Name: "main", Image: "registry/cluster-autoscaler:v1.36", Args: []string{"--v=1"}}, []string{"--v=1"}},
-		{"by command", corev1.Container{Name: "main", Command: []string{"./cluster-autoscaler"}}, []string{}},
-		{"not one", corev1.Container{Name: "web", Args: []string{"--v=1"}}, nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, FlagsOf(deployment(tt.c))); diff != "" {
-				t.Errorf("flags (-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 

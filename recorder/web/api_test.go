@@ -303,3 +303,14 @@ func TestDownloadWhileRecording(t *testing.T) {
 		}
 	}
 }
+
+// TestWrongMethod: a path that is served says by which methods, in the server's own words.
+func TestWrongMethod(t *testing.T) {
+	s := newSite(t)
+	for path, allow := range map[string]string{"/": "GET, HEAD", "/api/clusters": "GET, HEAD", "/api/histories/a": "POST, PUT", "/metrics": "GET, HEAD", "/static/app.js": "GET, HEAD"} {
+		a := s.ask(http.MethodDelete, path, nil)
+		if a.StatusCode != http.StatusMethodNotAllowed || a.Header.Get("Allow") != allow || !strings.Contains(string(a.body), "is not for DELETE") {
+			t.Errorf("DELETE %s: %d, Allow %q: %s", path, a.StatusCode, a.Header.Get("Allow"), a.body)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"runtime"
@@ -128,6 +129,7 @@ func (m *metrics) count(routes *http.ServeMux, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := m.s.o.Clock.Now()
 		_, route := routes.Handler(r)
+		route = cmp.Or(route, "/")
 		seen := httpstatus.Remember(w)
 		next.ServeHTTP(seen, r)
 		method := r.Method

@@ -5,14 +5,13 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/scalehist/scalehist/internal/httphost"
 )
 
 // secureHeaders tells browsers what a page may do: nothing that is not of this server. There are no inline scripts or
@@ -37,39 +36,19 @@ func secureHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// checkHost refuses names that are not ours. A page elsewhere could otherwise let its own name resolve to this
-// machine, and read what the browser's user may read (DNS rebinding).
+// checkHost refuses names that are not ours.
 func (s *Server) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.hostKnown(r) {
-			host := hostOf(r.Host)
-			s.refuse(w, r, http.StatusMisdirectedRequest,
-				fmt.Errorf("host %q is not served here: use localhost, or start with --allowed-host %s", host, host))
+		if err := s.names().Check(r); err != nil {
+			s.refuse(w, r, http.StatusMisdirectedRequest, err)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (s *Server) hostKnown(r *http.Request) bool {
-	host := hostOf(r.Host)
-	return !s.o.LocalHosts || isLocal(host) || slices.ContainsFunc(s.o.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
-}
-
-// hostOf is the Host header without its port.
-func hostOf(h string) string {
-	if host, _, err := net.SplitHostPort(h); err == nil {
-		h = host
-	}
-	return strings.TrimSuffix(strings.Trim(h, "[]"), ".")
-}
-
-func isLocal(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.IsLoopback()
+func (s *Server) names() httphost.Names {
+	return httphost.Names{LocalOnly: s.o.LocalHosts, Others: s.o.Hosts}
 }
 
 // authenticate lets those in who are allowed.

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/scalehist/scalehist/internal/httproute"
 	"github.com/scalehist/scalehist/recorder/service"
 )
 
@@ -138,10 +139,14 @@ func (s *Server) routes() (http.Handler, error) {
 		http.ServeFileFS(w, r, assets, "openapi.json")
 	})
 	mux.Handle("GET /metrics", s.metrics.handler())
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, http.StatusNotFound, errors.New("there is no such page: the API is described in /api/openapi.json"))
+	routes := httproute.Refuse(mux, func(w http.ResponseWriter, r *http.Request, code int) {
+		err := errors.New("there is no such page: the API is described in /api/openapi.json")
+		if code == http.StatusMethodNotAllowed {
+			err = fmt.Errorf("%s is not for %s: use %s", r.URL.Path, r.Method, w.Header().Get("Allow"))
+		}
+		s.refuse(w, r, code, err)
 	})
-	guarded := s.checkHost(s.authenticate(http.NewCrossOriginProtection().Handler(mux)))
+	guarded := s.checkHost(s.authenticate(http.NewCrossOriginProtection().Handler(routes)))
 	both := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
 			open.ServeHTTP(w, r)
@@ -164,7 +169,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		Waiting int  `json:"waiting"`
 		Details any  `json:"details,omitempty"`
 	}{Ready: ready, Waiting: len(waiting)}
-	if s.hostKnown(r) && s.allowed(r) {
+	if s.names().Check(r) == nil && s.allowed(r) {
 		type detail struct {
 			State  string `json:"state"`
 			Reason string `json:"reason,omitempty"`

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -125,7 +126,7 @@ func (g *group) live() int {
 }
 
 // IncreaseSize asks for delta more nodes. It is an error, and nothing happens, when the group is unknown, delta is
-// not positive, the new target would pass the max size, the provider is down, or a refuse fault hits.
+// not positive, the new target would pass the max size or what any cluster has, the provider is down, or a refuse fault hits.
 func (p *Provider) IncreaseSize(ctx context.Context, now time.Time, name string, delta int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -139,6 +140,9 @@ func (p *Provider) IncreaseSize(ctx context.Context, now time.Time, name string,
 	}
 	if g.TargetSize+delta > g.MaxSize {
 		return fmt.Errorf("size increase of %s is too large: desired %d, max %d%s", name, g.TargetSize+delta, g.MaxSize, g.GuessNote())
+	}
+	if g.TargetSize+delta > v1alpha1.MaxNodes {
+		return fmt.Errorf("size increase of %s is too large: desired %d, no group has more than %d", name, g.TargetSize+delta, v1alpha1.MaxNodes)
 	}
 	if err := p.answers(name, now); err != nil {
 		return err

@@ -227,6 +227,9 @@ func (c *Checker) FirstFitAmong(ctx context.Context, pod *corev1.Pod, among []bo
 	return c.firstFit(ctx, pod, 0, c.snapshot.Len(), func(at int) bool { return at < len(among) && among[at] })
 }
 
+// endsEvery is after how many nodes a search looks whether it is still wanted.
+const endsEvery = 256
+
 func (c *Checker) firstFit(ctx context.Context, pod *corev1.Pod, from, to int, among func(int) bool) (int, bool) {
 	s := c.snapshot
 	if from >= to || s.Len() == 0 {
@@ -242,6 +245,9 @@ func (c *Checker) firstFit(ctx context.Context, pod *corev1.Pod, from, to int, a
 	}
 	var st *state
 	for i := range to - from {
+		if i%endsEvery == endsEvery-1 && ctx.Err() != nil {
+			return 0, false
+		}
 		position := start + i
 		if position >= to {
 			position -= to - from

@@ -13,6 +13,7 @@ import (
 type accessFlags struct {
 	listen, cert, key, tokens, clientCA string
 	noAuth                              bool
+	hosts                               []string
 }
 
 // add adds the flags; what is served at an address that is the default.
@@ -24,6 +25,7 @@ func (a *accessFlags) add(cmd *cobra.Command, address, what string) {
 	flags.StringVar(&a.tokens, "token-file", "", "file with tokens that let somebody in, one a line; read again when it changes")
 	flags.StringVar(&a.clientCA, "client-ca", "", "PEM certificates of the authority whose client certificates let somebody in")
 	flags.BoolVar(&a.noAuth, "insecure-no-auth", false, "let everybody in who reaches --listen")
+	flags.StringSliceVar(&a.hosts, "allowed-host", nil, "name under which "+what+" may be reached, beside localhost: that of a proxy on this machine")
 	for _, flag := range []string{"tls-cert", "tls-key", "token-file", "client-ca"} {
 		if err := cmd.MarkFlagFilename(flag); err != nil {
 			panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // only a flag that does not exist fails
@@ -44,6 +46,11 @@ func (a *accessFlags) check(cmd *cobra.Command, prefix string, address *net.TCPA
 		return UsageErrorf(cmd, "%s--listen %s is reached by others: give --token-file or --client-ca, or --insecure-no-auth to let everybody in", prefix, a.listen)
 	}
 	return nil
+}
+
+// localHosts: only names of this machine and --allowed-host are answered to.
+func (a *accessFlags) localHosts(address *net.TCPAddr) bool {
+	return address.IP.IsLoopback() || len(a.hosts) > 0
 }
 
 // credentials reads what lets somebody in: tokens and TLS files, each nil where there are none.

@@ -266,7 +266,7 @@ func (f *recommendFlags) fromHistory(ctx context.Context) (q *recommender.Reques
 	if len(snapshot.NodeGroups) == 0 {
 		return nil, fmt.Errorf("%s has no node groups at %s: record with --node-groups, or choose another --at", f.history, at.UTC().Format(time.RFC3339))
 	}
-	return api.FromSnapshot(snapshot), nil
+	return api.FromSnapshot(snapshot)
 }
 
 func (f *recommendFlags) fromReport() (*recommender.Request, error) {

@@ -54,7 +54,8 @@ func newRecommenderServeCommand(s IO) *cobra.Command {
 answered before it ends. docs/recommender.md tells the API, /openapi.json describes it. POST /recommend/ takes and gives the shape of
 an earlier prototype. GET /v1/strategies, /healthz, /readyz and /metrics are there as well.
 
-At most --max-concurrent recommendations are made at once; what is beyond is refused with 429 and Retry-After.
+At most --max-concurrent recommendations are made at once; what is beyond is refused with 429 and Retry-After. A request is read before
+it takes one of these places. It listens to names of this machine only where it listens on this machine; --allowed-host adds one.
 
 Without credentials it listens on this machine only. Another address needs --token-file or --client-ca, best with --tls-cert.
 
@@ -85,7 +86,7 @@ Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.`,
 func (f *recommenderFlags) options(cmd *cobra.Command, address *net.TCPAddr) (api.Options, *web.TLSFiles, error) {
 	v := currentVersion()
 	o := api.Options{Recommender: recommender.New(), MaxConcurrent: f.maxConcurrent, Parallelism: f.parallelism, Timeout: f.timeout, Version: v.Scalehist, Commit: v.Commit,
-		ClientCertificates: f.access.clientCA != ""}
+		ClientCertificates: f.access.clientCA != "", LocalHosts: f.access.localHosts(address), Hosts: f.access.hosts}
 	limit, err := resource.ParseQuantity(f.maxBody)
 	if err != nil || limit.Value() <= 0 {
 		return o, nil, UsageErrorf(cmd, "--max-body %s: write a size such as 64Mi", f.maxBody)

@@ -33,7 +33,6 @@ func init() { register(newServeCommand) }
 type serveFlags struct {
 	config, dir, reports string
 	access               accessFlags
-	hosts                []string
 	maxUpload            string
 	check                bool
 }
@@ -82,7 +81,6 @@ kubeconfig that is not there; 2 error.`,
 	flags.StringVar(&f.dir, "dir", "histories", "directory of the histories; it is made if it is not there")
 	flags.StringVar(&f.reports, "reports", "", "directory of replay reports to show (default: reports in --dir)")
 	f.access.add(cmd, "127.0.0.1:8080", "the web app")
-	flags.StringSliceVar(&f.hosts, "allowed-host", nil, "name under which the app may be reached, beside localhost: that of a proxy on this machine")
 	flags.StringVar(&f.maxUpload, "max-upload", "4Gi", "largest history that may be uploaded")
 	flags.BoolVar(&f.check, "check", false, "check the configuration and exit")
 	if err := cmd.MarkFlagFilename("config"); err != nil {
@@ -205,7 +203,7 @@ func (f *serveFlags) checkConfig(s IO) error {
 // options are the web app's, and the TLS files if there are any. Who listens to others must tell them apart.
 func (f *serveFlags) options(cmd *cobra.Command, address *net.TCPAddr) (web.Options, *web.TLSFiles, error) {
 	v := currentVersion()
-	o := web.Options{Reports: f.reports, Hosts: f.hosts, ClientCertificates: f.access.clientCA != "", Version: v.Scalehist, Commit: v.Commit,
+	o := web.Options{Reports: f.reports, Hosts: f.access.hosts, ClientCertificates: f.access.clientCA != "", Version: v.Scalehist, Commit: v.Commit,
 		ReportText: func(path string) (string, error) {
 			r, err := reports.Read(path)
 			if err != nil {
@@ -228,8 +226,7 @@ func (f *serveFlags) options(cmd *cobra.Command, address *net.TCPAddr) (web.Opti
 		return o, nil, UsageErrorf(cmd, "serve: --max-upload %s: write a size such as 4Gi", f.maxUpload)
 	}
 	o.MaxUpload = limit.Value()
-	local := address.IP.IsLoopback()
-	o.LocalHosts = local || len(f.hosts) > 0
+	o.LocalHosts = f.access.localHosts(address)
 	if err := f.access.check(cmd, "serve: ", address); err != nil {
 		return o, nil, err
 	}

@@ -153,6 +153,9 @@ func (s *server) result(k *plane.Kind, obj runtime.Object, err error) (scalehist
 }
 
 func (s *server) Post(ctx context.Context, k *plane.Kind, obj scalehist.Object) (scalehist.Object, error) {
+	if err := ctx.Err(); err != nil { // as a request to a real server would end
+		return nil, err
+	}
 	r := s.resources[k.Order]
 	in, err := decode(k, r, obj)
 	if err != nil {
@@ -174,6 +177,9 @@ func (s *server) updater(k *plane.Kind, sub []string) (rest.Updater, error) {
 }
 
 func (s *server) Put(ctx context.Context, k *plane.Kind, obj scalehist.Object, sub ...string) (scalehist.Object, error) {
+	if err := ctx.Err(); err != nil { // as a request to a real server would end
+		return nil, err
+	}
 	u, err := s.updater(k, sub)
 	if err != nil {
 		return nil, err
@@ -197,6 +203,9 @@ func (s *server) Get(ctx context.Context, k *plane.Kind, namespace, name string)
 }
 
 func (s *server) Delete(ctx context.Context, k *plane.Kind, namespace, name string, uid types.UID) error {
+	if err := ctx.Err(); err != nil { // as a request to a real server would end
+		return err
+	}
 	opts := &metav1.DeleteOptions{
 		GracePeriodSeconds: ptr.To[int64](0),
 		PropagationPolicy:  ptr.To(metav1.DeletePropagationBackground),
@@ -209,6 +218,9 @@ func (s *server) Delete(ctx context.Context, k *plane.Kind, namespace, name stri
 }
 
 func (s *server) Bind(ctx context.Context, namespace, podName string, uid types.UID, node string) error {
+	if err := ctx.Err(); err != nil { // as a request to a real server would end
+		return err
+	}
 	b := &core.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: podName, UID: uid},
 		Target:     core.ObjectReference{Kind: "Node", Name: node},
@@ -220,6 +232,9 @@ func (s *server) Bind(ctx context.Context, namespace, podName string, uid types.
 }
 
 func (s *server) Evict(ctx context.Context, namespace, podName string, _ types.UID, _ []string) error {
+	if err := ctx.Err(); err != nil { // as a request to a real server would end
+		return err
+	}
 	eviction := &policy.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: namespace, Name: podName},
 		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)},

@@ -57,6 +57,9 @@ func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
 	var step Step
 	c.now = now
 	for {
+		if err := ctx.Err(); err != nil {
+			return step, err
+		}
 		stopped := c.stopped(now)
 		finished := c.finish(now)
 		for _, f := range finished {

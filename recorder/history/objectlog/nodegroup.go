@@ -32,17 +32,6 @@ func groupProblem(raw json.RawMessage, g *v1alpha1.NodeGroup) string {
 			return p
 		}
 	}
-	for _, size := range []struct {
-		key   string
-		value int32
-	}{{"minSize", g.Spec.MinSize}, {"maxSize", g.Spec.MaxSize}, {"targetSize", g.Spec.TargetSize}} {
-		if size.value < 0 {
-			return fmt.Sprintf("key %q: %d is negative", "spec."+size.key, size.value)
-		}
-	}
-	if g.Spec.MinSize > g.Spec.MaxSize {
-		return fmt.Sprintf(`key "spec.minSize": %d is more than maxSize %d`, g.Spec.MinSize, g.Spec.MaxSize)
-	}
 	return ""
 }
 

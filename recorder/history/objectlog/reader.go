@@ -53,6 +53,8 @@ type Reader struct {
 	pending lineHeap
 	newest  time.Time // of all lines read
 	last    time.Time // of all lines given out
+	oldest  time.Time // of all lines read, with latest
+	latest  time.Time
 	moved   int64
 	skipped map[string]int64
 	bytes   int64
@@ -140,6 +142,24 @@ func (r *Reader) scan() (Line, error) {
 		return Line{}, err
 	}
 	l.Number = r.number
+	if l.Object == nil {
+		return l, nil
+	}
+	if r.oldest.IsZero() {
+		r.oldest, r.latest = l.At, l.At
+	}
+	for _, other := range []time.Time{r.oldest, r.latest} {
+		if l.At.Sub(other).Abs() > maxSpan {
+			return Line{}, r.errorf(r.number, `key "at": %s is more than ten years from %s, of a line before: correct the year, or cut the log`,
+				l.At.Format(time.RFC3339Nano), other.Format(time.RFC3339Nano))
+		}
+	}
+	if l.At.Before(r.oldest) {
+		r.oldest = l.At
+	}
+	if l.At.After(r.latest) {
+		r.latest = l.At
+	}
 	return l, nil
 }
 
@@ -222,8 +242,13 @@ func (r *Reader) parse(text []byte) (Line, error) {
 	if len(e.Object) == 0 || string(e.Object) == "null" {
 		return Line{}, r.errorf(r.number, `key "object" is missing`)
 	}
-	l.Object, err = r.object(e.Object)
-	return l, err
+	if l.Object, err = r.object(e.Object); err != nil || l.Object == nil {
+		return l, err
+	}
+	if problem := objectProblem(l.At, l.Object); problem != "" && l.Op != scalehist.OpDelete { // a deletion has nothing to say
+		return Line{}, r.errorf(r.number, "object (%s %s): %s", l.Object.GetObjectKind().GroupVersionKind().Kind, l.Object.GetName(), problem)
+	}
+	return l, nil
 }
 
 func (r *Reader) timeOf(key string, v *string) (time.Time, error) {

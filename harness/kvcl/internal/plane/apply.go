@@ -31,6 +31,9 @@ func (pl *Plane) Apply(ctx context.Context, changes []scalehist.Change) error {
 
 func (pl *Plane) apply(ctx context.Context, changes []scalehist.Change) error {
 	for i := 0; i < len(changes); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		n := pl.podRun(changes[i:])
 		// A status alone is written as a run, even one: that it is one is known by now.
 		if n == 0 || n == 1 && changes[i].Op != scalehist.OpUpdate {

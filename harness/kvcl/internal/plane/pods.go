@@ -73,6 +73,9 @@ func (pl *Plane) addPods(ctx context.Context, changes []scalehist.Change) error 
 	if failed < 0 {
 		return nil
 	}
+	if ctx.Err() != nil {
+		return ctx.Err() // nothing can be taken back either, and nobody goes on with this cluster
+	}
 	p := changes[failed].Object
 	err := fmt.Errorf("%s %s %s: %w", changes[failed].Op, PodKind.Name, Name(p), errs[failed])
 	for i := failed; i < len(created); i++ {
@@ -109,6 +112,9 @@ func (pl *Plane) updatePods(ctx context.Context, changes []scalehist.Change) err
 	for i, err := range errs {
 		if err == nil {
 			continue
+		}
+		if ctx.Err() != nil {
+			return ctx.Err() // nothing can be taken back either
 		}
 		err = fmt.Errorf("%s %s %s: %w", changes[i].Op, PodKind.Name, Name(changes[i].Object), err)
 		for j := i + 1; j < len(changes); j++ {

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// received is how many bytes of bodies are in memory, packed as they came. It bounds what all requests together hold
+// before one of them has a slot; a request that sends nothing takes nothing of it.
+type received struct {
+	most int64
+	now  atomic.Int64
+}
+
+func (r *received) take(n int64) bool {
+	if r.now.Add(n) > r.most {
+		r.now.Add(-n)
+		return false
+	}
+	return true
+}
+
+func (r *received) give(n int64) { r.now.Add(-n) }
+
+// readChunk is how much of a body is asked for at once.
+const readChunk = 32 << 10
+
+// receive reads a request's body as it comes. taken is to be given back when the request ends. Who sends nothing for too
+// long is refused: the deadline stays on the connection, which closes it.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, taken int64, err error) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(s.o.Clock.Now().Add(s.o.ReadTimeout))                                                                             // a test's recorder has no connection
+	if t := r.Header.Get("Content-Type"); t != "" && !strings.Contains(t, "json") && !strings.HasPrefix(t, "application/x-www-form-urlencoded") { // which is curl's default
+		return nil, 0, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Type %q", t), advice: "send application/json"}
+	}
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "", "identity", "gzip":
+	default:
+		return nil, 0, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Encoding %q", encoding), advice: "send plain JSON, or gzip"}
+	}
+	in := http.MaxBytesReader(w, r.Body, s.o.MaxBody)
+	var data bytes.Buffer
+	for {
+		if !s.received.take(readChunk) {
+			return nil, taken, &problem{status: http.StatusTooManyRequests, kind: kindTooMany, retryAfter: "1",
+				detail: fmt.Sprintf("%d bytes of requests are being received, which is the most at once", s.received.most),
+				advice: "ask again in a second, or give the server a higher --max-concurrent"}
+		}
+		taken += readChunk
+		_, err := io.CopyN(&data, in, readChunk)
+		if err == nil {
+			continue
+		}
+		var over *http.MaxBytesError
+		switch {
+		case errors.Is(err, io.EOF):
+			_ = control.SetReadDeadline(time.Time{}) // what follows has its own
+			return data.Bytes(), taken, nil
+		case errors.As(err, &over):
+			return nil, taken, s.tooLarge()
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, taken, &problem{status: http.StatusRequestTimeout, kind: kindTimeout, detail: fmt.Sprintf("the body had not come after %s", s.o.ReadTimeout),
+				advice: "send it at once, packed with gzip if the line is slow"}
+		}
+		return nil, taken, endedEarly(err)
+	}
+}
+
+// unpack is a body as JSON.
+func (s *Server) unpack(r *http.Request, body []byte) ([]byte, error) {
+	if r.Header.Get("Content-Encoding") != "gzip" {
+		return body, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, &problem{status: http.StatusBadRequest, kind: kindRequest, detail: "the body is not gzip: " + err.Error(), advice: "pack it, or leave Content-Encoding out"}
+	}
+	var data bytes.Buffer
+	switch n, err := io.Copy(&data, io.LimitReader(z, s.o.MaxBody+1)); {
+	case err != nil:
+		return nil, endedEarly(err)
+	case n > s.o.MaxBody:
+		return nil, s.tooLarge()
+	}
+	return data.Bytes(), nil
+}
+
+func (s *Server) tooLarge() error {
+	return &problem{status: http.StatusRequestEntityTooLarge, kind: kindTooLarge, detail: fmt.Sprintf("the request is larger than %d bytes", s.o.MaxBody),
+		advice: "leave out objects that are no nodes, pods, storage, priorities or DaemonSets, or give the server a higher --max-body"}
+}
+
+func endedEarly(err error) error {
+	return &problem{status: http.StatusBadRequest, kind: kindRequest, detail: "the body ended early: " + err.Error(), advice: "send it again"}
+}
