@@ -4,10 +4,12 @@ import (
 	"reflect"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -17,6 +19,16 @@ func strip(o scalehist.Object) {
 	switch o := o.(type) {
 	case *corev1.Event, *corev1.ConfigMap: // the history decides on the event's text and the status' lines
 		stripMeta(o)
+	case *appsv1.Deployment:
+		for i := range o.Spec.Template.Spec.Containers {
+			// Flags are stored as arguments, wherever they stood, so that two ways to write them are one.
+			if c := &o.Spec.Template.Spec.Containers[i]; caflags.IsAutoscaler(c) {
+				if c.Command, c.Args = caflags.Kept(c); len(c.Command) > 1 {
+					c.Command, c.Args = c.Command[:1], c.Command[1:]
+				}
+			}
+		}
+		keep(o)
 	default:
 		keep(o)
 	}
