@@ -52,7 +52,7 @@ func TestTable(t *testing.T) {
 
 // sick has findings of every severity, and one rule that finds more than text shows.
 func sick() *story {
-	s := flags("--scale-down-enabled=false", "--a:b,c=1%")
+	s := flags("--scale-down-enabled=false", "--a-b=1%")
 	s.gaps = []history.Gap{{From: at(70), To: at(80), Kinds: []string{"Node", "Pod"}, Why: "cut off"}}
 	for i := range 7 {
 		s.add(60, pod(fmt.Sprintf("p-%d", i), bound(fmt.Sprintf("lost-%d", i))))

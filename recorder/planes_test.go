@@ -214,7 +214,7 @@ spec: {replicas: 1}
 		t.Errorf("custom objects (-want +got):\n%s", diff)
 	}
 	// Every flag, in versions, and no secret.
-	flags[len(flags)-1] = "--api-token=***"
+	flags[len(flags)-2], flags[len(flags)-1] = "--cloud-config=***", "--api-token=***"
 	for at, expander := range map[time.Time]string{first: "--expander=least-waste", second: "--expander=priority"} {
 		flags[0] = expander
 		settings, err := db.SettingsAt(t.Context(), at)
