@@ -18,21 +18,35 @@ const (
 // listing is how the pods of the last loop were sorted. Objects are shared and never changed in place, so the same pod
 // belongs where it belonged, and of a day's thousands of pods a loop looks at the few that are new.
 type listing struct {
-	pods    []*corev1.Pod
-	classes []podClass
-	// nodes are numbers of the nodes of bound pods: places in names.
-	nodes  []int32
+	classed
+	// spare is memory for the next call.
+	spare  classed
 	names  []string
 	number map[string]int32
 
+	all     []*corev1.Pod
+	byNode  [][]*corev1.Pod
 	bound   map[string][]*corev1.Pod
 	pending []*corev1.Pod
+}
+
+// classed are pods with what they mean.
+type classed struct {
+	pods    []*corev1.Pod
+	classes []podClass
+	// nodes are numbers of the nodes of bound pods: places in names.
+	nodes []int32
+}
+
+// sized is s with room for n pods, of which nothing is known.
+func (s classed) sized(n int) classed {
+	return classed{slices.Grow(s.pods[:0], n)[:n], slices.Grow(s.classes[:0], n)[:n], slices.Grow(s.nodes[:0], n)[:n]}
 }
 
 // lookAhead is how many pods in a row may have gone for those behind them to be recognised.
 const lookAhead = 64
 
-// update sorts pods, in the order given. What earlier calls returned stays as it was.
+// update sorts pods, in the order given. Lists of bound pods hold until the next call.
 func (g *listing) update(pods []*corev1.Pod, classify func(*corev1.Pod) (podClass, string)) {
 	if g.bound != nil && slices.Equal(g.pods, pods) {
 		return
@@ -40,7 +54,9 @@ func (g *listing) update(pods []*corev1.Pod, classify func(*corev1.Pod) (podClas
 	if g.number == nil || len(g.names) > 4*len(g.bound)+1000 { // nodes that have gone
 		*g = listing{number: map[string]int32{}}
 	}
-	classes, nodes := make([]podClass, len(pods)), make([]int32, len(pods))
+	next := g.spare.sized(len(pods))
+	copy(next.pods, pods)
+	classes, nodes := next.classes, next.nodes
 	counts := make([]int32, len(g.names), len(g.names)+16)
 	pending, old := 0, 0
 	for i, p := range pods {
@@ -56,6 +72,7 @@ func (g *listing) update(pods []*corev1.Pod, classify func(*corev1.Pod) (podClas
 			old++
 		default:
 			var node string
+			nodes[i] = 0
 			if classes[i], node = classify(p); classes[i] == podBound {
 				nodes[i] = g.node(node)
 			}
@@ -73,7 +90,8 @@ func (g *listing) update(pods []*corev1.Pod, classify func(*corev1.Pod) (podClas
 			pending++
 		}
 	}
-	g.pods, g.classes, g.nodes = slices.Clone(pods), classes, nodes
+	g.classed, g.spare = next, g.classed
+	clear(g.spare.pods)
 	g.sort(counts, pending)
 }
 
@@ -86,7 +104,9 @@ func (g *listing) sort(counts []int32, pending int) {
 			filled++
 		}
 	}
-	all, byNode := make([]*corev1.Pod, total), make([][]*corev1.Pod, len(counts))
+	clear(g.all)
+	g.all, g.byNode = slices.Grow(g.all[:0], int(total))[:total], slices.Grow(g.byNode[:0], len(counts))[:len(counts)]
+	all, byNode := g.all, g.byNode
 	for i, from := 0, int32(0); i < len(counts); i++ {
 		byNode[i] = all[from : from : from+counts[i]]
 		from += counts[i]
@@ -100,7 +120,10 @@ func (g *listing) sort(counts []int32, pending int) {
 			g.pending = append(g.pending, p)
 		}
 	}
-	g.bound = make(map[string][]*corev1.Pod, filled)
+	if g.bound == nil {
+		g.bound = make(map[string][]*corev1.Pod, filled)
+	}
+	clear(g.bound)
 	for i, list := range byNode {
 		if len(list) > 0 {
 			g.bound[g.names[i]] = list

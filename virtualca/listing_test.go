@@ -52,11 +52,7 @@ func TestListingFollowsChanges(t *testing.T) {
 					}
 				}
 			}
-			before, then := g.bound, fmt.Sprint(g.bound)
 			g.update(pods, classify)
-			if fmt.Sprint(before) != then {
-				rt.Fatal("a list that was returned has changed")
-			}
 			bound, pending := map[string][]*corev1.Pod{}, []*corev1.Pod(nil)
 			for _, p := range pods {
 				switch class, node := classify(p); class {

@@ -94,6 +94,9 @@ type Crank struct {
 	errors map[types.NamespacedName]int
 	// leftovers are retried by the clock.
 	leftovers leftovers
+	// twins need not be tried; with recall. popped is for the next cycle.
+	twins  twins
+	popped *popped
 
 	mu     sync.Mutex
 	writes []Write
@@ -168,7 +171,9 @@ func (c *Crank) RecallStats() recall.Stats {
 	if c.recall == nil {
 		return recall.Stats{}
 	}
-	return c.recall.Stats()
+	s := c.recall.Stats()
+	s.Spared = c.twins.spared
+	return s
 }
 
 // SetNow moves the clock. Pods fed from now on enter the queue at this instant.
@@ -187,6 +192,7 @@ func (c *Crank) Set(obj scalehist.Object) error {
 			return i.remove(obj)
 		}
 		obj = adopted(p)
+		c.twins.forget(p.UID)
 	}
 	if old, ok := i.current(obj).(scalehist.Object); ok && old.GetUID() != obj.GetUID() {
 		c.forget(old.GetUID())
@@ -225,6 +231,7 @@ func (c *Crank) Remove(obj scalehist.Object) error {
 // forget drops what is remembered of a pod that waits no more.
 func (c *Crank) forget(uid types.UID) {
 	c.leftovers.placed(uid)
+	c.twins.forget(uid)
 	if c.interest != nil {
 		c.interest.placed(uid)
 	}
@@ -279,7 +286,7 @@ func (c *Crank) round(ctx context.Context, queued int) error {
 			unchecked--
 		}
 		c.open = false
-		c.sched.ScheduleOne(ctx)
+		c.once(ctx)
 		if c.open {
 			select {
 			case <-c.done:
@@ -318,6 +325,10 @@ type popFunc = func(logger klog.Logger) (*framework.QueuedPodInfo, error)
 // next remembers which pod is being scheduled.
 func (c *Crank) next(pop popFunc) popFunc {
 	return func(logger klog.Logger) (*framework.QueuedPodInfo, error) {
+		if p := c.popped; p != nil {
+			c.popped = nil
+			return p.info, p.err
+		}
 		info, err := pop(logger)
 		if info != nil && info.Pod != nil {
 			c.current = types.NamespacedName{Namespace: info.Pod.Namespace, Name: info.Pod.Name}
@@ -358,6 +369,9 @@ func (c *Crank) failureHandler(inner scheduler.FailureHandlerFn) scheduler.Failu
 			c.order = append(c.order, name)
 		}
 		c.failed[name] = f0
+		if c.recall != nil && c.recall.Refused() {
+			c.twins.failed(info.Pod, status, nominating)
+		}
 		c.leftovers.failed(info.Pod, *f0)
 		inner(ctx, f, info, status, nominating, start)
 		if c.interest != nil {

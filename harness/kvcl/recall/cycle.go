@@ -63,6 +63,7 @@ func (r *Recall) recall(ctx context.Context, f framework.Framework, state fwk.Cy
 	}
 	switch len(r.fit) {
 	case 0:
+		r.refused = c.unnominated
 		return result, "", c.fitError(unschedulable)
 	case 1:
 		return scheduler.ScheduleResult{SuggestedHost: r.fit[0].name, EvaluatedNodes: len(list), FeasibleNodes: 1}, "", nil
@@ -89,11 +90,14 @@ type cycle struct {
 	differ [compared]int64
 	// refused is the status of nodes that would take the pod but for pods nominated to them.
 	refused map[string]*fwk.Status
+	// unnominated: no pod is nominated to a node.
+	unnominated bool
 }
 
 // filter fills fit, in order of names.
 func (c *cycle) filter() (why string) {
 	nominated := c.nominations(c.f)
+	c.unnominated = len(nominated) == 0
 	fit, asked := c.fit[:0], 0
 	for _, n := range c.nodes.byName {
 		g := n.info.Generation

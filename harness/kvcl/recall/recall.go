@@ -27,8 +27,8 @@ type Options struct {
 
 // Stats count scheduling cycles.
 type Stats struct {
-	// Recalled cycles were ours.
-	Recalled int
+	// Recalled cycles were ours. Spared ones were not run at all: a pod like another failed as that one did, just before.
+	Recalled, Spared int
 	// Stock counts the cycles that went to upstream's algorithm, by reason.
 	Stock map[string]int
 	// Asked counts the pairs of shape and node the plugins were asked about in cycles of ours, Known those answered from memory.
@@ -45,6 +45,9 @@ type Recall struct {
 	nodes   nodes
 	shapes  shapes
 	spread  *spread
+
+	// refused: the last cycle found no node, was ours, and hung on no nomination.
+	refused bool
 
 	mu sync.Mutex
 	// nominated holds at least the nodes that pods are nominated to.
@@ -115,6 +118,7 @@ func (r *Recall) Stats() Stats {
 }
 
 func (r *Recall) schedulePod(ctx context.Context, f framework.Framework, state fwk.CycleState, info *framework.QueuedPodInfo) (scheduler.ScheduleResult, error) {
+	r.refused = false
 	result, why, err := r.recall(ctx, f, state, info)
 	if why != "" {
 		r.stats.Stock[why]++
@@ -122,6 +126,17 @@ func (r *Recall) schedulePod(ctx context.Context, f framework.Framework, state f
 	}
 	r.stats.Recalled++
 	return result, err
+}
+
+// Refused says that the last cycle was answered by the memory, that no node takes the pod, and that no pod is nominated to any: the
+// answer hangs on the nodes and the shape of the pod alone.
+func (r *Recall) Refused() bool { return r.refused }
+
+// TakeRefused is Refused, once: a cycle may end before it asks.
+func (r *Recall) TakeRefused() bool {
+	refused := r.refused
+	r.refused = false
+	return refused
 }
 
 // sawPod notes where a pod is nominated to. The queue learns of nominations from pods and from the failure handler, nowhere else.
