@@ -93,7 +93,8 @@ func (r *recorded) deliveries(until time.Time) (done map[string][]delivery, outs
 }
 
 // deletionDelay is the median time from a recorded target size decrease to a node of the group being gone, the upper one
-// of two; false when none was seen to go. Each decrease counts for as many nodes as it takes, the first asked first gone.
+// of two; false when none was seen to go. Each decrease counts for as many nodes as it takes, the first asked first gone, of
+// those since the node was marked for deletion: a target shrinks as well for instances that never became nodes.
 func (r *recorded) deletionDelay() (time.Duration, bool) {
 	asked := map[string][]time.Time{}
 	for _, s := range r.steps() {
@@ -102,17 +103,25 @@ func (r *recorded) deletionDelay() (time.Duration, bool) {
 		}
 	}
 	var delays []time.Duration
+	marked := map[string]time.Time{}
 	for _, ch := range r.changes {
 		n, ok := ch.Object.(*corev1.Node)
-		if !ok || ch.Op != scalehist.OpDelete || !toBeDeleted(n) {
+		if !ok || !toBeDeleted(n) {
+			continue
+		}
+		if _, known := marked[objectID(n)]; !known {
+			marked[objectID(n)] = ch.At
+		}
+		if ch.Op != scalehist.OpDelete {
 			continue
 		}
 		of := asked[r.groupOf(n)]
-		if len(of) == 0 || of[0].After(ch.At) {
+		at := slices.IndexFunc(of, func(t time.Time) bool { return !t.Before(marked[objectID(n)]) })
+		if at < 0 || of[at].After(ch.At) {
 			continue // it was asked for before the window
 		}
-		delays = append(delays, ch.At.Sub(of[0]))
-		asked[r.groupOf(n)] = of[1:]
+		delays = append(delays, ch.At.Sub(of[at]))
+		asked[r.groupOf(n)] = slices.Delete(of, at, at+1)
 	}
 	if len(delays) == 0 {
 		return 0, false

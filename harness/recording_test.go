@@ -216,3 +216,29 @@ func TestSizesToldByEvents(t *testing.T) {
 		t.Errorf("target size %d, want the 3 an event told", got)
 	}
 }
+
+// TestDeletionDelay: the time from a smaller target size to the node being gone, of nodes that were there to be taken. A target also
+// shrinks for instances that never became nodes.
+func TestDeletionDelay(t *testing.T) {
+	doomed := tainted(node("std-b", "std"), gone)
+	for _, tt := range []struct {
+		name string
+		log  *objectLog
+		want time.Duration
+	}{
+		{"as recorded", newLog().add(5*sec, node("std-b", "std")).update(30*sec, doomed).update(30*sec, group("std", 0)).remove(33*sec, doomed), 3 * sec},
+		{
+			"after instances that could not be created",
+			newLog().update(2*sec, group("std", 3)).update(4*sec, group("std", 1)).add(20*sec, node("std-b", "std")).
+				update(30*sec, doomed).update(30*sec, group("std", 0)).remove(33*sec, doomed),
+			3 * sec,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := tt.log.add(minute, pod("last", "")).input(t, 0, 0)
+			if in.DeletionDelay == nil || *in.DeletionDelay != tt.want {
+				t.Errorf("deletion delay %v, want %s", in.DeletionDelay, tt.want)
+			}
+		})
+	}
+}
