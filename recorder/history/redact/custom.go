@@ -117,7 +117,7 @@ func (r *rewriter) customMap(field string, m map[string]any) map[string]any {
 			s, ok := v.(string)
 			switch {
 			case resourceFields[field]:
-				out[r.resource(k)] = r.customResource(v)
+				out[r.resource(k)] = r.customResource(k, v)
 			case !ok:
 				out[r.labelKey(k)] = r.customValue("value", k, v)
 			case field == "annotations":
@@ -144,15 +144,18 @@ func (r *rewriter) customMap(field string, m map[string]any) map[string]any {
 }
 
 // customResource is an amount of a resource.
-func (r *rewriter) customResource(v any) any {
+func (r *rewriter) customResource(name string, v any) any {
 	switch v := v.(type) {
 	case string:
-		if quantityForm.MatchString(v) {
+		if isAmount(v) || inBytes[name] && quantityForm.MatchString(v) {
 			return v
 		}
 		return r.name("amount", v)
 	case int64, float64:
-		return v
+		if inBytes[name] {
+			return v
+		}
+		return r.customValue("size", "", v)
 	}
 	return r.customValue("", "", v)
 }

@@ -52,6 +52,7 @@ var fieldRules = map[string]stringRule{
 	"AWSElasticBlockStoreVolumeSource.VolumeID":   named("disk"),
 	"AWSElasticBlockStoreVolumeSource.FSType":     either("file system", openFiles),
 	"AzureDiskVolumeSource.DiskName":              named("disk"),
+	"AzureDiskVolumeSource.DataDiskURI":           func(w walk, s string) string { return w.diskURI(s) },
 	"AzureDiskVolumeSource.FSType":                either("file system", openFiles),
 	"HostPathVolumeSource.Path":                   keptPath,
 	"LocalVolumeSource.Path":                      keptPath,

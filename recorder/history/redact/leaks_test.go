@@ -106,6 +106,7 @@ func TestLeaks(t *testing.T) {
 		{"size in a resource", nodeLine(`,"status":{"allocatable":{"hugepages-zqsize":"1","cpu":"1"}}`), ""},
 		{"provider's resource", nodeLine(`,"status":{"allocatable":{"nvidia.com/zqgpu":"1","cpu":"1"}}`), ""},
 		{"account as a label", nodeLine(`,"metadata":{"name":"n1","labels":{"x":"` + account + `"}}`), account},
+		{"account in groups of digits", nodeLine(`,"metadata":{"name":"n1","labels":{"x":"123-456-789-012"}}`), "123-456-789-012"},
 		{"account as an annotation", logLine(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n","annotations":{"cluster-autoscaler.kubernetes.io/account":"` + account + `"}}}`), account},
 		{"account with a unit as an annotation", logLine(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n","annotations":{"scalehist.io/run-for":"` + account + `s"}}}`), account},
 		{"account as a sample's label", sample("load", `"job":"`+account+`"`), account},

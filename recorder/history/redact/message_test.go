@@ -74,6 +74,46 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestFormatsHoldNoName: whatever stands where a format says that something varies, it does not stay, word or number; and no
+// format keeps a part of a text that goes on behind it.
+func TestFormatsHoldNoName(t *testing.T) {
+	var hostile []string
+	for _, line := range strings.Split(strings.TrimSpace(messageFormats+unfitFormats+preemptionFormats), "\n") {
+		for _, secret := range []string{"zq1z", "123456789012", "m=zq1z", "zq1z->zq1z", "zq1z/zq1z", "{zq1z}", "{a: b:zq1z}", "3 zq1z", "2026-01-05T08:00:00Zzq1z", "7zq1z"} {
+			hostile = append(hostile, angled.ReplaceAllString(line, secret), line+secret, line+" "+secret, line+"\n"+secret)
+		}
+		for i := range newFormat(line).vars { // one secret, the rest as it is said
+			n := 0
+			hostile = append(hostile, angled.ReplaceAllStringFunc(line, func(string) string {
+				if n++; n-1 == i {
+					return "zq1z"
+				}
+				return "5"
+			}))
+		}
+	}
+	r := newRewriter(Options{Salt: saltA})
+	pass := func(check func(was, is string)) {
+		for _, message := range hostile {
+			for _, rewrite := range []func(*rewriter, string) string{(*rewriter).message, (*rewriter).reasons, (*rewriter).preemption, (*rewriter).status} {
+				check(message, rewrite(r, message))
+			}
+		}
+	}
+	pass(func(string, string) {})
+	if err := r.settle(); err != nil {
+		t.Fatal(err)
+	}
+	pass(func(was, is string) {
+		if strings.Contains(is, "zq1z") || strings.Contains(is, "123456789012") {
+			t.Errorf("%q became %q", was, is)
+		}
+	})
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+}
+
 // TestStatus: the status of either form stays, but for names and what providers say.
 func TestStatus(t *testing.T) {
 	for _, status := range []string{
@@ -121,5 +161,22 @@ func TestFixtureMessages(t *testing.T) {
 	}
 	if seen < 100 {
 		t.Errorf("only %d messages in the fixtures", seen)
+	}
+}
+
+// TestDiskURIs: an API server takes the disks of a copy as it took those of the original.
+func TestDiskURIs(t *testing.T) {
+	for uri, want := range map[string]string{
+		"/subscriptions/ab/resourceGroups/rg/providers/Microsoft.Compute/disks/d": "/subscriptions/#/resourceGroups/#/providers/Microsoft.Compute/disks/#",
+		"https://acc.blob.core.windows.net/vhds/d-1.vhd":                          "https://#.blob.core.windows.net/#/#-1.vhd",
+		"something": "#",
+	} {
+		now, m := rewritten(t, (*rewriter).diskURI, uri)
+		for _, w := range slices.Sorted(maps.Values(m.Words)) {
+			now = strings.ReplaceAll(now, w, "#")
+		}
+		if now != want {
+			t.Errorf("%s became %s, want %s", uri, now, want)
+		}
 	}
 }

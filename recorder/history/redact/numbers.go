@@ -30,6 +30,13 @@ var (
 	quantityForm = regexp.MustCompile(`^\d{1,19}(\.\d{1,9})?(` + units + `|e\d{1,2})?$`)
 )
 
+// inBytes are the resources whose amounts may be in bytes, and then have as many digits as numbers of accounts;
+// annotatedBytes are such annotations.
+var (
+	inBytes        = words(`memory storage ephemeral-storage`)
+	annotatedBytes = words(`capacity.cluster-autoscaler.kubernetes.io/memory capacity.cluster-autoscaler.kubernetes.io/ephemeral-disk`)
+)
+
 // isAmount says whether a text is a number, a share, a duration or a quantity, of a size that clusters have.
 func isAmount(s string) bool { return isSmall(s) || amountForm.MatchString(s) }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
@@ -87,7 +88,7 @@ func (r *rewriter) annotations(m map[string]string) map[string]string {
 func (r *rewriter) annotation(key, v string) string {
 	domain, name, _ := strings.Cut(key, "/")
 	switch {
-	case v == "", plainValues[v], r.keepLabels[key], openKeys[key] && isAmount(v):
+	case v == "", plainValues[v], r.keepLabels[key], openKeys[key] && isAmount(v), annotatedBytes[key] && quantityForm.MatchString(v):
 		return v
 	case key == v1alpha1.BoundsFromAnnotation && v == v1alpha1.BoundsFromNodes:
 		return v
@@ -187,6 +188,24 @@ func (r *rewriter) providerID(s string) string {
 	return r.open("provider", m[1], openSchemes) + "://" + r.name("provider id", m[2])
 }
 
+// blobForm is the address of a disk that Azure does not manage.
+var blobForm = regexp.MustCompile(`^https://([^./]+)\.blob\.core\.windows\.net/([^/]+)/(.+)\.vhd$`)
+
+// armWords are the parts of the path of a disk that Azure manages; the API server looks for the first.
+var armWords = words(`subscriptions resourceGroups providers Microsoft.Compute disks`)
+
+// diskURI keeps which kind of disk of Azure it is: "/subscriptions/NAME/resourceGroups/NAME/...".
+func (r *rewriter) diskURI(s string) string {
+	if m := blobForm.FindStringSubmatch(s); m != nil {
+		return "https://" + r.name("disk", m[1]) + ".blob.core.windows.net/" + r.name("disk", m[2]) + "/" + r.name("disk", m[3]) + ".vhd"
+	}
+	parts := strings.Split(s, "/")
+	for i := range parts {
+		parts[i] = r.open("disk", parts[i], armWords)
+	}
+	return strings.Join(parts, "/")
+}
+
 // image keeps that it is the cluster-autoscaler's, and of which version: settings are read from it.
 func (r *rewriter) image(s string) string {
 	path, digest, digested := strings.Cut(s, "@")
@@ -280,7 +299,7 @@ var openSeriesLabels = words(`node pod namespace container node_group nodegroup 
 	direction function unit cpu mode device le quantile zone state type result name`)
 
 func (r *rewriter) sample(s *objectlog.Sample) {
-	s.Name = r.open("series", s.Name, openSeries)
+	s.ObjectMeta = metav1.ObjectMeta{Name: r.open("series", s.Name, openSeries)}
 	out := make(map[string]string, len(s.Spec.Labels))
 	for k, v := range s.Spec.Labels {
 		key := r.open("series label", k, openSeriesLabels)

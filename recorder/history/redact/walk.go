@@ -33,7 +33,7 @@ func (r *rewriter) rewrite(o scalehist.Object) {
 		o.Spec.Kinds, o.Spec.Why = r.kinds(o.Spec.Kinds), r.why(o.Spec.Why)
 		return
 	case *objectlog.Usage:
-		o.Namespace, o.Name = r.namespace(o.Namespace), r.name("pod", o.Name)
+		o.ObjectMeta = metav1.ObjectMeta{Namespace: r.namespace(o.Namespace), Name: r.name("pod", o.Name)}
 		o.Spec.Container = r.name("container", o.Spec.Container)
 		return
 	case *objectlog.Sample:
