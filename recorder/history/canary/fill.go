@@ -64,7 +64,7 @@ func (c *Cage) Fill(v reflect.Value, place string) {
 		*p = intstr.FromString(c.Text(place))
 		return
 	case *metav1.FieldsV1:
-		*p = metav1.FieldsV1{Raw: fmt.Appendf(nil, "{%q:{}}", c.Text(place))}
+		*p = *metav1.NewFieldsV1(fmt.Sprintf("{%q:{}}", c.Text(place)))
 		return
 	}
 	switch v.Kind() {
