@@ -1,6 +1,10 @@
 package redact
 
-import "regexp"
+import (
+	"regexp"
+
+	"k8s.io/component-helpers/nodedeclaredfeatures/features"
+)
 
 // apiWords are the values of the enumerations of Kubernetes' API, of Cluster API, Gardener and Karpenter. A value of an
 // enumeration that is not among them is replaced: an object log can hold any text.
@@ -33,11 +37,14 @@ func (r *rewriter) effect(s string) string { return r.open("effect", s, effects)
 // openFiles are the file systems of volumes.
 var openFiles = words(`ext2 ext3 ext4 xfs btrfs ntfs NTFS`)
 
-// openFeatures are what kubelets declare (k8s.io/component-helpers/nodedeclaredfeatures).
-var openFeatures = words(`InPlacePodVerticalScaling InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers
-	InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory GuaranteedQoSPodCPUResize
-	PodLevelResourcesResize RestartAllContainersOnContainerExits ContainerRestartRules UserNamespacesHostNetworkSupport
-	ExtendWebSocketsToKubelet`)
+// openFeatures are what kubelets declare, of this version of Kubernetes and earlier ones.
+var openFeatures = func() map[string]bool {
+	out := words(`GuaranteedQoSPodCPUResize`)
+	for _, f := range features.AllFeatures {
+		out[f.Name()] = true
+	}
+	return out
+}()
 
 // openFailures are the classes of errors with which a provider fails to make nodes.
 var openFailures = words(`OutOfResources OutOfResource Other`)

@@ -85,7 +85,12 @@ func (w walk) value(v reflect.Value, field string) {
 		return
 	}
 	switch v.Type() {
-	case typeQuantity, typeTime, typeMicro, typeMeta:
+	case typeQuantity, typeTime, typeMicro:
+		return
+	case typeMeta:
+		if field != w.kind+".TypeMeta" { // that of an object within this one; its own says what it was read as
+			v.SetZero()
+		}
 		return
 	}
 	if v.CanAddr() {
