@@ -53,7 +53,7 @@ var openFailures = words(`OutOfResources OutOfResource Other`)
 var openCodes = words(`OUT_OF_RESOURCES QUOTA_EXCEEDED OTHER PERMISSIONS_ERROR IP_SPACE_EXHAUSTED INVALID_RESERVATION stockout quota
 	RESOURCE_POOL_EXHAUSTED ZONE_RESOURCE_POOL_EXHAUSTED ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS cloudProviderError ResourceExhausted
 	QuotaExceeded OutOfResources InsufficientInstanceCapacity placeholder-cannot-be-fulfilled timeout AllocationFailed
-	ZonalAllocationFailed SkuNotAvailable OverconstrainedAllocationRequest Internal Unavailable DeadlineExceeded NotFound
+	ZonalAllocationFailed OutOfStock SkuNotAvailable OverconstrainedAllocationRequest Internal Unavailable DeadlineExceeded NotFound
 	VcpuLimitExceeded MaxSpotInstanceCountExceeded InstanceLimitExceeded`)
 
 func (r *rewriter) code(s string) string { return r.open("error code", s, openCodes) }
