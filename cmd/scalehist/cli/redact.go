@@ -43,7 +43,7 @@ Words of names are replaced by pseudonyms that a secret salt makes. A random sal
 --save-salt writes it to a file; with the same salt (--salt-file) the same history gives the same copy. --save-mapping
 writes what was replaced, by which a report on the copy can be read. Keep both files to yourself.
 
-What stays: times, sizes, amounts of resources, machine types, label keys of Kubernetes and of providers, and how names
+What stays: times, sizes, amounts of resources, machine types of clouds, keys that Kubernetes and providers define, and how names
 sort. See docs/redact.md for what the copy still tells.`,
 		Example: `  # A copy to attach to an issue
   scalehist redact prod.db -f incident.db

@@ -102,3 +102,39 @@ func TestRedactRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorOfCopy: the doctor finds in a redacted copy what it finds in the original, messages of the autoscaler read included.
+func TestDoctorOfCopy(t *testing.T) {
+	findings := 0
+	for _, name := range []string{"aws-burst", "ca-burst-two-sizes", "ca-staggered-burst", "gpu-taints", "safe-to-evict", "ca-stockout-fallback"} {
+		src := filepath.Join("..", "..", "..", "fixtures", name, "recording.db")
+		dst := filepath.Join(t.TempDir(), "out.db")
+		if code, out, errs := scalehist(t, "", "redact", src, "-f", dst); code != cli.ExitOK {
+			t.Fatalf("redact %s: %d\n%s%s", name, code, out, errs)
+		}
+		found := func(path string) string {
+			_, out, errs := scalehist(t, "", "doctor", path, "-o", "json")
+			var reports []struct {
+				Findings []struct{ Code, Severity string } `json:"findings"`
+			}
+			if err := json.Unmarshal([]byte(out), &reports); err != nil {
+				t.Fatalf("doctor %s: %v\n%s%s", path, err, out, errs)
+			}
+			var b strings.Builder
+			for _, r := range reports {
+				for _, f := range r.Findings {
+					b.WriteString(f.Code + " " + f.Severity + "\n")
+				}
+			}
+			return b.String()
+		}
+		if was, is := found(src), found(dst); was != is {
+			t.Errorf("%s: the doctor found\n%sand in the copy\n%s", name, was, is)
+		} else {
+			findings += strings.Count(was, "\n")
+		}
+	}
+	if findings == 0 {
+		t.Error("the doctor found nothing in any fixture, so nothing is shown")
+	}
+}

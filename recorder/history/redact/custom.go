@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"math"
 	"regexp"
 	"strings"
 
@@ -10,21 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// custom rewrites an object of a provider: its metadata, then every text by the name of its field. Field names stay:
-// they are the history's own list. A text whose field is not known is taken for a name.
+// custom rewrites an object of a provider: its metadata, then every text by the name of its field. A text whose field is not
+// known is taken for a name, and a field that the providers' APIs do not have gets another name.
 func (r *rewriter) custom(o *unstructured.Unstructured) {
 	kind := o.GetKind()
 	w := walk{r, kind}
 	meta := metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), Labels: o.GetLabels(),
 		Annotations: o.GetAnnotations(), OwnerReferences: o.GetOwnerReferences()}
 	w.meta(&meta, "")
-	for k, v := range o.Object {
-		if k != "metadata" && k != "apiVersion" && k != "kind" {
-			o.Object[k] = r.customValue(k, "", v)
-		}
-	}
 	created, deleted := o.GetCreationTimestamp(), o.GetDeletionTimestamp()
-	delete(o.Object, "metadata")
+	version := r.apiVersion(o.GetAPIVersion())
+	for _, k := range []string{"metadata", "apiVersion", "kind"} {
+		delete(o.Object, k)
+	}
+	o.Object = r.customMap("", o.Object)
+	o.SetAPIVersion(version)
+	o.SetKind(kind) // one of those that a log has
 	o.SetName(meta.Name)
 	o.SetNamespace(meta.Namespace)
 	o.SetUID(meta.UID)
@@ -35,13 +37,26 @@ func (r *rewriter) custom(o *unstructured.Unstructured) {
 	o.SetOwnerReferences(meta.OwnerReferences)
 }
 
-// plainFields hold enumerations, versions, amounts and times.
-var plainFields = words(`
-	operator effect status type phase severity state budgets schedule duration consolidationPolicy consolidateAfter expireAfter
-	terminationGracePeriod architecture version kubernetesVersion lastTransitionTime lastUpdateTime drainTimeout creationTimeout
-	healthTimeout maxSurge maxUnavailable size errorCode updateStrategy instanceType machineType minimum maximum priority weight
-	timeoutActive nodes cpu memory scaleDownUtilizationThreshold scaleDownUnneededTime scaleDownUnreadyTime maxNodeProvisionTime
-	scaleDownGpuUtilizationThreshold`)
+// wordFields hold words of APIs.
+var wordFields = words(`operator effect status phase severity state consolidationPolicy architecture updateStrategy orchestrationType
+	policy type deletePolicy expander`)
+
+// amountFields hold amounts: what else stands in them is a name.
+var amountFields = words(`duration consolidateAfter expireAfter terminationGracePeriod drainTimeout creationTimeout healthTimeout
+	maxSurge maxUnavailable size minimum maximum priority weight nodes cpu memory scaleDownUtilizationThreshold scaleDownUnneededTime
+	scaleDownUnreadyTime maxNodeProvisionTime scaleDownGpuUtilizationThreshold maxInFlight deletionOrder minHealthy
+	replicas minReadySeconds progressDeadlineSeconds updatedReplicas upToDateReplicas readyReplicas availableReplicas
+	unavailableReplicas fullyLabeledReplicas minValues observedGeneration partition nodeDrainTimeout nodeDeletionTimeout
+	nodeVolumeDetachTimeout revisionHistoryLimit`)
+
+// plainFields are the other fields that the providers' APIs have where a history looks.
+var plainFields = words(`spec status metadata template nodeTemplate machineTemplate selector matchLabels matchExpressions labels
+	annotations nodeSelector key values value strategy rollingUpdate inPlaceUpdate remediation rollout paused class kind name namespace
+	uid group apiVersion apiGroup machineClass providerID node nodeName conditions reason reasons message lastTransitionTime
+	lastUpdateTime timeAdded lastOperation currentStatus timeoutActive errorCode capacity virtualCapacity allocatable limits resources
+	requests instanceType machineType region zone zones failureDomain provider pools machineDeployments taints startupTaints
+	clusterAutoscaler kubernetesVersion version machineImage volume clusterName infrastructureRef nodeClassRef requirements disruption
+	budgets schedule`)
 
 // resourceFields are lists of resources, labelFields of labels.
 var (
@@ -53,8 +68,22 @@ var (
 var zoneFields = map[string]string{"zone": corev1.LabelTopologyZone, "zones": corev1.LabelTopologyZone,
 	"failureDomain": corev1.LabelTopologyZone, "region": corev1.LabelTopologyRegion}
 
-// customAmount are texts without names in any field.
-var customAmount = regexp.MustCompile(`^(-?\d{1,3}|\d+(\.\d+)?(%|m|k|M|G|T|Ki|Mi|Gi|Ti|h|s|ms)|(\d+[hms])+|Never|\d{4}-\d\d-\d\dT[0-9:.Z+-]+)$`)
+var (
+	// scheduleForm is a time table of cron, in numbers.
+	scheduleForm = regexp.MustCompile(`^(?:@(?:hourly|daily|midnight|weekly|monthly|yearly|annually)|` + cronField + `(?: ` + cronField + `){4})$`)
+	// instantForm is a time as the API server writes it.
+	instantForm = regexp.MustCompile(`^` + timePattern + `$`)
+)
+
+const cronField = `(?:\*|\d{1,2})(?:[-/,]\d{1,2}){0,12}`
+
+// customField keeps the name of a field that the providers' APIs have.
+func (r *rewriter) customField(name string) string {
+	if wordFields[name] || amountFields[name] || plainFields[name] {
+		return name
+	}
+	return r.name("field", name)
+}
 
 // customValue rewrites a value of a field; key is the label key that the values beside it belong to.
 func (r *rewriter) customValue(field, key string, v any) any {
@@ -67,19 +96,28 @@ func (r *rewriter) customValue(field, key string, v any) any {
 		}
 	case map[string]any:
 		return r.customMap(field, v)
+	case int64:
+		if (amountFields[field] || wordFields[field]) && v >= math.MinInt32 && v <= math.MaxInt32 {
+			return v
+		}
+		return int64(0)
+	case float64:
+		if amountFields[field] && math.Abs(v) <= math.MaxInt32 {
+			return v
+		}
+		return float64(0)
 	}
-	return v
+	return v // true, false, null
 }
 
 func (r *rewriter) customMap(field string, m map[string]any) map[string]any {
-	switch {
-	case labelFields[field], field == "annotations", resourceFields[field]:
-		out := make(map[string]any, len(m))
+	out := make(map[string]any, len(m))
+	if labelFields[field] || field == "annotations" || resourceFields[field] {
 		for k, v := range m {
 			s, ok := v.(string)
 			switch {
 			case resourceFields[field]:
-				out[r.resource(k)] = v
+				out[r.resource(k)] = r.customResource(k, v)
 			case !ok:
 				out[r.labelKey(k)] = r.customValue("value", k, v)
 			case field == "annotations":
@@ -97,27 +135,63 @@ func (r *rewriter) customMap(field string, m map[string]any) map[string]any {
 	_, condition := m["lastTransitionTime"]
 	for k, v := range m {
 		if t, ok := v.(string); ok && condition && k == "type" {
-			m[k] = r.open("condition", t, openConditions)
+			out[k] = r.open("condition", t, openConditions)
 			continue
 		}
-		m[k] = r.customValue(k, key, v)
+		out[r.customField(k)] = r.customValue(k, key, v)
 	}
-	return m
+	return out
+}
+
+// customResource is an amount of a resource.
+func (r *rewriter) customResource(name string, v any) any {
+	switch v := v.(type) {
+	case string:
+		if isAmount(v) || inBytes[name] && quantityForm.MatchString(v) {
+			return v
+		}
+		return r.name("amount", v)
+	case int64, float64:
+		if inBytes[name] {
+			return v
+		}
+		return r.customValue("size", "", v)
+	}
+	return r.customValue("", "", v)
 }
 
 func (r *rewriter) customText(field, key, s string) string {
 	switch {
-	case s == "", plainValues[s], customAmount.MatchString(s):
+	case s == "", plainValues[s]:
 		return s
 	case field == "values" || field == "value":
 		return r.labelValue(key, s)
-	case plainFields[field]:
-		return r.enumeration(field, s)
+	case field == "lastTransitionTime" || field == "lastUpdateTime" || field == "timeAdded":
+		if instantForm.MatchString(s) {
+			return s
+		}
+		return r.text(s)
+	case wordFields[field]:
+		if field == "type" && openSchemes[s] {
+			return s
+		}
+		return r.enumeration(s)
+	case field == "schedule" && scheduleForm.MatchString(s), amountFields[field] && (isAmount(s) || s == "Never"):
+		return s
+	case field == "version" || field == "kubernetesVersion":
+		return r.release("version", s)
+	case field == "machineType" || field == "instanceType":
+		return r.labelValue(corev1.LabelInstanceTypeStable, s)
+	case field == "errorCode":
+		return r.code(s)
 	case field == "key":
 		return r.labelKey(s)
 	case zoneFields[field] != "":
 		return r.labelValue(zoneFields[field], s)
 	case field == "reason" || field == "reasons":
+		if apiWords[s] {
+			return s
+		}
 		return r.open("reason", s, openReasons)
 	case field == "kind":
 		return r.open("kind", s, openKinds)
@@ -137,15 +211,4 @@ func (r *rewriter) customText(field, key, s string) string {
 		return r.text(s)
 	}
 	return r.name("name", s)
-}
-
-// enumerationForm is what a word of an API looks like.
-var enumerationForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._*/@-]*$`)
-
-// enumeration keeps a word of an API; types of machines, images and volumes are words of the provider.
-func (r *rewriter) enumeration(field, s string) string {
-	if len(s) <= 63 && enumerationForm.MatchString(s) && (field != "type" || !strings.Contains(s, "/")) {
-		return s
-	}
-	return r.text(s)
 }

@@ -55,7 +55,7 @@ func (m *Mapping) turn() {
 	for now, old := range m.Texts {
 		m.back[now] = old
 	}
-	for _, words := range []map[string]string{m.Words, m.Octets, m.Names["uid"]} {
+	for _, words := range []map[string]string{m.Words, m.Octets, m.Names["uid"], m.Names["number"]} {
 		for old, now := range words {
 			m.back[now] = old
 		}

@@ -3,206 +3,216 @@ package redact
 import (
 	"regexp"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
-// sentences are the texts of the cluster-autoscaler, the scheduler and the controllers about scaling. Their words are
-// kept in a message that is recognised; every other word of it is taken for a name.
-const sentences = `
-pod triggered scale-up: (max: )
+// messages, unfit and preemptions are the formats below, read.
+var messages, unfit, preemptions []format
+
+// messageFormats are what the cluster-autoscaler, the scheduler and the controllers write of scaling into events and conditions.
+const messageFormats = `
+(combined from similar events): <message>
+pod triggered scale-up: [<steps>]
+pod triggered scale-up: <steps>
+pod didn't trigger scale-up: <reasons>
+pod didn't trigger scale-up (it wouldn't fit if a new node is added): <reasons>
 pod didn't trigger scale-up: max total nodes in cluster reached
-it wouldn't fit if a new node is added
-max node group size reached, in backoff after failed scale-up, not ready for scale-up, max cluster cpu, memory limit reached
-cloud provider, node group, is not healthy, no candidate, scale-up in cooldown, delayed, pod is too big, scheduler predicates failed
-Scale-up: setting group size to instead of (max: ) Scale-up: group size set to instead of
-Scale-up failed for group failed to increase node group size
-Failed adding nodes ( unseen previously) to group due to ; source errors: is out of stock
-OutOfResources Other QuotaExceeded.
-Nodes added to group failed to register within Failed to revert scale-up of group by
-Failed to scale-up group
-Scale-down: removing node , utilization: , pods to reschedule: Scale-down: removing empty node removed with drain
-Scale-down: empty node removed Scale-down: node
-marked the node as toBeDeleted/unschedulable marking the node as schedulable
-failed to mark the node as toBeDeleted/unschedulable failed to drain the node, aborting ScaleDown failed to delete
-nodes removed by cluster autoscaler node removed by cluster autoscaler deleting pod for node scale down deleting pod from node
-failed to delete pod for ScaleDown Cluster is unhealthy Max total nodes in cluster reached:
-Priority expander: node group not found in priority expander configuration. The group won't be used.
-Removed unregistered node Failed to remove node : group min size reached, skipping unregistered node removal
-nodes are available: Insufficient Too many pods no nodes available to schedule pods
-node(s) had untolerated taint node(s) had untolerated taint(s) node(s) had taint that the pod didn't tolerate
+Scale-up: setting group <group> size to <count> instead of <count> (max: <count>)
+Scale-up: group <group> size set to <count> instead of <count> (max: <count>)
+Scale-up: setting group <group> size to <count>
+Scale-up: group <group> size set to <count>
+Scale-up failed for group <group>: <text>
+Scale-up failed for group <group>
+Failed adding <count> nodes (<count> unseen previously) to group <group> due to <failure>.<code>; source errors: <text>
+Failed adding <count> nodes to group <group> due to <failure>.<code>; source errors: <text>
+Nodes added to group <group> failed to register within <duration>
+Failed to revert scale-up of group <group> by <count>: <text>
+Failed to revert scale-up of group <group>: <text>
+Failed to scale-up group <group>: <text>
+Scale-down: removing node <node>, utilization: <utilization>, pods to reschedule: <pods>
+Scale-down: removing empty node <node>
+Scale-down: removing empty node "<node>"
+Scale-down: empty node <node> removed
+Scale-down: node <node> removed with drain
+marked the node as toBeDeleted/unschedulable
+failed to mark the node as toBeDeleted/unschedulable
+failed to mark the node as toBeDeleted/unschedulable: <text>
+marking the node as schedulable
+failed to drain the node, aborting ScaleDown
+failed to drain the node, aborting ScaleDown: <text>
+failed to delete the node: <text>
+node removed by cluster autoscaler
+nodes removed by cluster autoscaler
+deleting pod for node scale down
+deleting pod from node <node>
+failed to delete pod for ScaleDown
+Cluster is unhealthy
+Max total nodes in cluster reached: <count>
+Priority expander: node group <group> not found in priority expander configuration. The group won't be used.
+Removed unregistered node <node>
+Failed to remove node <node>: node group min size reached, skipping unregistered node removal
+Failed to remove node <node>: <text>
+no nodes available to schedule pods
+<count>/<count> nodes are available: <reasons>. preemption: <preemption>
+<count>/<count> nodes are available: <reasons>. no new claims to deallocate, preemption: <preemption>
+<count>/<count> nodes are available: <reasons>. no new claims to deallocate
+<count>/<count> nodes are available: <reasons>. cannot allocate all claims, preemption: <preemption>
+<count>/<count> nodes are available: <reasons>. still not schedulable, preemption: <preemption>
+<count>/<count> nodes are available: <reasons>.
+<count>/<count> nodes are available: <reasons>
+Scheduling is blocked due to non-empty scheduling gates
+skip schedule deleting pod: <namespace>/<pod>
+Successfully assigned <namespace>/<pod> to <node>
+persistentvolumeclaim "<claim>" not found
+persistentvolumeclaim "<claim>" bound to non-existent persistentvolume "<claim>"
+persistentvolumeclaim "<claim>" is being deleted
+pod has unbound immediate PersistentVolumeClaims
+waiting for first consumer to be created before binding
+running "<plugin>" filter plugin: <text>
+running PreBind plugin <plugin>: <text>
+running Reserve plugin <plugin>: <text>
+running Permit plugin <plugin>: <text>
+Preempted by a pod on node <node>
+Preempted by pod <uid> on node <node>
+Preempted by podgroup <uid> on node <node>
+Preempted by <namespace>/<pod> on node <node>
+default-scheduler: preempting to accommodate a higher priority pod
+<owner>: preempting to accommodate a higher priority pod
+Eviction API: evicting
+Taint manager: deleting due to NoExecute taint
+Marking for deletion Pod <namespace>/<pod>
+Cancelling deletion of Pod <namespace>/<pod>
+Deleting pod <namespace>/<pod>
+Deleting pod <pod>
+Created pod: <pod>
+Deleted pod: <pod>
+Scaled up replica set <owner> to <count>
+Scaled up replica set <owner> from <count> to <count>
+Scaled up replica set <owner> to <count> from <count>
+Scaled down replica set <owner> to <count>
+Scaled down replica set <owner> from <count> to <count>
+Scaled down replica set <owner> to <count> from <count>
+Node <node> status is now: <condition>
+Node <node> event: Registered Node <node> in Controller
+Node <node> event: Removing Node <node> from Controller
+`
+
+// unfitFormats are the reasons why a pod fits on no node, or a group cannot grow.
+const unfitFormats = `
+Insufficient <resource>
+Too many pods
+pod affinity terms conflict
+no nodes available to schedule pods
+max node group size reached
+max node group size limit reached
+in backoff after failed scale-up
+not ready for scale-up
+atomic scale-up exceeds cluster node count limit
+max cluster <resources> limit reached
+max total nodes in cluster reached
+node group is not healthy
+pod is too big
+node(s) had untolerated taint <taint>
+node(s) had untolerated taint(s)
+node(s) had taint <taint>, that the pod didn't tolerate
 node(s) had taints that the pod didn't tolerate
-node(s) did not have enough free storage node(s) didn't have free ports for the requested pod ports
-node(s) didn't match Pod's node affinity/selector node(s) didn't match Pod's node affinity node(s) didn't match node selector
-node(s) didn't match pod affinity rules node(s) didn't match pod anti-affinity rules node(s) didn't match pod affinity/anti-affinity rules
-node(s) didn't match pod topology spread constraints node(s) didn't match pod topology spread constraints (missing required label)
-node(s) didn't match the requested node name node(s) didn't satisfy existing pods anti-affinity rules
-node(s) didn't satisfy plugin(s) simultaneously
-node(s) exceed max volume count node(s) had no available disk node(s) had no available volume zone
-node(s) had volume node affinity conflict node(s) didn't find available persistent volumes to bind node(s) had unknown conditions
+node(s) did not have enough free storage
+node(s) didn't have free ports for the requested pod ports
+node(s) didn't match Pod's node affinity/selector
+node(s) didn't match Pod's node affinity
+node(s) didn't match node selector
+node(s) didn't match PersistentVolume's node affinity
+node(s) didn't match scheduler-enforced node affinity
+node(s) didn't match Pod's required features
+node(s) didn't match pod affinity rules
+node(s) didn't match pod anti-affinity rules
+node(s) didn't match pod affinity/anti-affinity rules
+node(s) didn't match pod topology spread constraints
+node(s) didn't match pod topology spread constraints (missing required label)
+node(s) didn't match the requested node name
+node(s) didn't satisfy existing pods anti-affinity rules
+node(s) didn't satisfy plugin(s) [<plugin>] simultaneously
+node(s) didn't satisfy plugin(s) [<plugin> <plugin>] simultaneously
+node(s) didn't satisfy plugin(s) [<plugin>]
+node(s) didn't satisfy plugin <plugin>
+node(s) exceed max volume count
+node(s) had no available disk
+node(s) had no available volume zone
+node(s) had volume node affinity conflict
+node(s) didn't find available persistent volumes to bind
+node(s) had unknown conditions
 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod
-node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s) node(s) were unschedulable
-node(s) were not ready node(s) had no resource node(s) did not match a GPU
-pod has unbound immediate PersistentVolumeClaims persistentvolumeclaim not found bound to non-existent persistentvolume
-persistentvolumeclaim is being deleted waiting for first consumer to be created before binding
-running PreBind PreFilter Filter Score Reserve Permit plugin
-preemption: No preemption victims found for incoming pod. Preemption is not helpful for scheduling
-not eligible due to preemptionPolicy=Never. not eligible due to a terminating pod on the nominated node.
-not eligible due to failed to get nominated node no new claims to deallocate, still not schedulable
-cannot allocate all claims resourceclaim not created yet pod group quorum
-Scheduling is blocked due to non-empty scheduling gates skip schedule deleting pod: Successfully assigned to
-Preempted by a pod on node Preempted by pod on node Preempted by podgroup pod with UID
-: preempting to accommodate a higher priority pod Eviction API: evicting
-Taint manager: deleting due to NoExecute taint Marking for deletion Pod Cancelling deletion of Pod Deleting pod
-Pod was rejected The node was low on resource: . Threshold quantity: , available: Container was using , request is , has larger consumption
-Created pod: Deleted pod: Node status is now: NodeReady NodeNotReady NodeSchedulable NodeNotSchedulable Registered Removing Node event: Registered from in Controller
-Scaled up replica set from to Scaled down replica set
-lastProbeTime lastTransitionTime autoscalerStatus: Running Initializing clusterWide: nodeGroups: health: healthy Healthy Unhealthy scaleUp: scaleDown:
-nodeCounts: registered: total: ready: notStarted: beingDeleted: unready: resourceUnready: longUnregistered: unregistered: missing minSize: maxSize:
-cloudProviderTarget: status: NoActivity InProgress CandidatesPresent NoCandidates Backoff backoffInfo: errorCode: errorMessage: name: minSize maxSize
-Cluster-wide: Health: ScaleUp: ScaleDown: NodeGroups: Name: ( ready= unready= resourceUnready= notStarted= longNotStarted= registered= longUnregistered= cloudProviderTarget= minSize= maxSize= candidates=
-LastProbeTime: LastTransitionTime: currentSize targetSize desired`
+node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)
+node(s) were unschedulable
+node(s) were not ready
+node(s) did not match a GPU
+pod has unbound immediate PersistentVolumeClaims
+persistentvolumeclaim "<claim>" not found
+persistentvolumeclaim "<claim>" is being deleted
+cannot allocate all claims
+resourceclaim not created yet
+No preemption victims found for incoming pod
+No preemption victims found for incoming preemptor
+No preemption candidate is found; preemption is not helpful for scheduling
+Preemption is not helpful for scheduling
+`
 
-var sentenceWords = func() map[string]bool {
-	out := map[string]bool{}
-	for _, t := range token.FindAllString(sentences, -1) {
-		out[trimPoints(t)] = true
-	}
-	return out
-}()
+// preemptionFormats are how a message about a pod that fits nowhere ends.
+const preemptionFormats = `
+<count>/<count> nodes are available: <reasons>.
+<count>/<count> nodes are available: <reasons>
+not eligible due to preemptionPolicy=Never.
+not eligible due to a terminating pod on the nominated node.
+not eligible due to failed to get nominated node.
+not eligible due to placement-based pod group scheduling limitation
+not eligible due to workload aware preemption enabled
+No preemption victims found for incoming pod.
+`
 
-// recognised begin, or are, the messages that are kept in form.
-var recognised = []*regexp.Regexp{
-	regexp.MustCompile(`^pod (triggered|didn't trigger) scale-up`),
-	regexp.MustCompile(`^Scale-(up|down)(:| failed)`),
-	regexp.MustCompile(`^Failed (adding \d+ nodes|to revert scale-up|to scale-up)`),
-	regexp.MustCompile(`^Nodes added to group `),
-	regexp.MustCompile(`^(failed to )?(mark|marked|marking) the node as `),
-	regexp.MustCompile(`^(failed to )?(delete|deleting|drain) (pod|the node) ?(for|from|,)`),
-	regexp.MustCompile(`^nodes? removed by cluster autoscaler$`),
-	regexp.MustCompile(`^(Cluster is unhealthy$|Max total nodes in cluster reached: |Priority expander: node group )`),
-	regexp.MustCompile(`^(Removed unregistered node|Failed to remove node) `),
-	regexp.MustCompile(`^\d+/\d+ nodes are available`),
-	regexp.MustCompile(`^no nodes available to schedule pods`),
-	regexp.MustCompile(`^(Scheduling is blocked due to|skip schedule deleting pod|Successfully assigned|persistentvolumeclaim |pod has unbound|waiting for first consumer|running )`),
-	regexp.MustCompile(`^Preempted by `),
-	regexp.MustCompile(`: preempting to accommodate a higher priority pod$`),
-	regexp.MustCompile(`^(Eviction API: evicting$|Taint manager: deleting due to NoExecute taint|Marking for deletion Pod |Cancelling deletion of Pod |Deleting pod )`),
-	regexp.MustCompile(`^(Created|Deleted) pod: `),
-	regexp.MustCompile(`^Scaled (up|down) replica set `),
-	regexp.MustCompile(`^Node \S+ (status is now: |event: (Registered|Removing) )`),
-}
-
-// places are the parts of a message where a name stands whatever word it is: a node group may be called "node".
-var places = []struct {
-	pattern *regexp.Regexp
-	rewrite func(r *rewriter, m []string) string
-}{
-	{regexp.MustCompile(`\{(\S+) (\d+->\d+ \(max: \d+\))\}`), func(r *rewriter, m []string) string {
-		return "{" + r.name("node group", m[1]) + " " + m[2] + "}"
-	}},
-	{regexp.MustCompile(`\b((?:Scale-up: (?:setting )?|to |for |of |node )group )([^\s:;,]+)`), func(r *rewriter, m []string) string {
-		return m[1] + r.name("node group", m[2])
-	}},
-	{regexp.MustCompile(`(taint(?:\(s\))? )\{([^{}:=]*)(: |=)?([^{}]*)\}`), func(r *rewriter, m []string) string {
-		value, effect, ok := strings.Cut(m[4], ":")
-		return m[1] + "{" + r.labelKey(m[2]) + m[3] + r.labelValue(m[2], strings.TrimSpace(value)) + colon(ok) + effect + "}"
-	}},
-	{regexp.MustCompile(`(\bInsufficient )([A-Za-z0-9._/-]*[A-Za-z0-9])`), func(r *rewriter, m []string) string {
-		return m[1] + r.resource(m[2])
-	}},
-	{regexp.MustCompile(`(\b(?:removing(?: empty)? node|: (?:empty )?node|on node|unregistered node|remove node|^Node) )("?)([^\s,"]+)("?)`), func(r *rewriter, m []string) string {
-		return m[1] + m[2] + r.name("node", m[3]) + m[4]
-	}},
-	{regexp.MustCompile(`(^Successfully assigned )([^\s/]+)/(\S+)( to )(\S+)`), func(r *rewriter, m []string) string {
-		return m[1] + r.namespace(m[2]) + "/" + r.name("pod", m[3]) + m[4] + r.name("node", m[5])
-	}},
-	{regexp.MustCompile(`(\bpersistentvolumeclaim )"([^"]*)"`), func(r *rewriter, m []string) string {
-		return m[1] + `"` + r.name("persistentvolumeclaim", m[2]) + `"`
-	}},
-}
-
-func colon(ok bool) string {
-	if ok {
-		return ":"
-	}
-	return ""
-}
-
-var (
-	token    = regexp.MustCompile(`[^\s"(){}\[\],;]+`)
-	uuid     = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	plain    = regexp.MustCompile(`^(-?\d{1,3}(\.\d+)?%?|\d+/\d+|\d+->\d+|(\d+(\.\d+)?(h|m|s|ms|µs|ns))+|\d{4}-\d\d-\d\d([T ][0-9:.Z+-]*)?|\d\d:\d\d:\d\d[0-9.]*|\+0000|UTC|m=.*|-|->)$`)
-	quantity = regexp.MustCompile(`^\d+(\.\d+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`)
-)
-
-func trimPoints(s string) string { return strings.Trim(s, ".:'`=") }
-
-// message rewrites the text of an event or a condition: names in it when it is one about scaling, else all of it.
+// message rewrites the text of an event or a condition: what varies in it when it is one about scaling, else all of it.
 func (r *rewriter) message(s string) string {
-	for _, m := range recognised {
-		if m.MatchString(s) {
-			return r.prose(s)
-		}
+	if now, ok := r.format(messages, s); ok {
+		return now
 	}
 	return r.text(s)
 }
 
-// prose rewrites a text of sentences: places first, then every word that is not one of theirs.
-func (r *rewriter) prose(s string) string {
-	type span struct {
-		from, to int
-		text     string
+// counted is a reason with how many nodes or groups it holds for.
+var counted = regexp.MustCompile(`(?:^|, )` + countPattern + ` `)
+
+// reasons rewrites "1 Insufficient cpu, 2 node(s) were unschedulable". A reason may have commas, but not before a number.
+func (r *rewriter) reasons(s string) string {
+	marks := counted.FindAllStringIndex(s, -1)
+	if s == "" || len(marks) > 0 && marks[0][0] == 0 {
+		return r.countedReasons(s, marks)
 	}
-	var done []span
-	for _, p := range places {
-		for _, m := range p.pattern.FindAllStringSubmatchIndex(s, -1) {
-			groups := make([]string, len(m)/2)
-			for i := range groups {
-				if m[2*i] >= 0 {
-					groups[i] = s[m[2*i]:m[2*i+1]]
-				}
-			}
-			taken := false
-			for _, d := range done {
-				taken = taken || m[0] < d.to && d.from < m[1]
-			}
-			if !taken {
-				done = append(done, span{m[0], m[1], p.rewrite(r, groups)})
-			}
-		}
-	}
+	return r.reason(s)
+}
+
+func (r *rewriter) countedReasons(s string, marks [][]int) string {
 	var b strings.Builder
-	for at := 0; at < len(s); {
-		next := span{from: len(s), to: len(s)}
-		for _, d := range done {
-			if d.from >= at && d.from < next.from {
-				next = d
-			}
+	for i, m := range marks {
+		end := len(s)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
 		}
-		b.WriteString(token.ReplaceAllStringFunc(s[at:next.from], r.word))
-		b.WriteString(next.text)
-		at = next.to
+		b.WriteString(s[m[0]:m[1]])
+		b.WriteString(r.reason(s[m[1]:end]))
 	}
 	return b.String()
 }
 
-// word rewrites one word of a sentence.
-func (r *rewriter) word(t string) string {
-	core := trimPoints(t)
-	at := strings.Index(t, core)
-	switch {
-	case core == "", sentenceWords[core], plain.MatchString(core), quantity.MatchString(core) && len(core) <= 8:
-		return t
-	case uuid.MatchString(core):
-		return t[:at] + string(r.uid(types.UID(core))) + t[at+len(core):]
-	case openReasons[core], openKinds[core], openResources[core]:
-		return t
+func (r *rewriter) reason(s string) string {
+	if now, ok := r.format(unfit, s); ok {
+		return now
 	}
-	if key, value, ok := strings.Cut(core, "="); ok {
-		return t[:at] + r.word(key) + "=" + r.word(value) + t[at+len(core):]
+	return r.text(s)
+}
+
+func (r *rewriter) preemption(s string) string {
+	if now, ok := r.format(preemptions, s); ok {
+		return now
 	}
-	return t[:at] + r.name("word", core) + t[at+len(core):]
+	return r.text(s)
 }
 
 // openWhys are the reasons of gaps that the recorder gives; others quote errors, which name addresses.

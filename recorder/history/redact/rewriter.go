@@ -3,6 +3,7 @@ package redact
 import (
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -21,6 +22,8 @@ type rewriter struct {
 	limited        map[string]limit // by text
 	numeric        map[string]bool  // label keys compared as numbers
 	groups         map[string]bool  // node group names
+	long           map[string]bool  // numbers of more than 32 bits that others are compared with
+	longSorted     []*big.Int
 	hashLen        int
 	mapping        *Mapping
 	err            error
@@ -49,7 +52,7 @@ func newRewriter(o Options) *rewriter {
 		}
 	}
 	r := &rewriter{options: o, keepLabels: map[string]bool{}, collecting: true, seen: map[string]bool{}, octets: map[string]bool{},
-		limited: map[string]limit{}, numeric: map[string]bool{}, groups: map[string]bool{},
+		limited: map[string]limit{}, numeric: map[string]bool{}, groups: map[string]bool{}, long: map[string]bool{},
 		words:   dictionary{salt: o.Salt, public: public},
 		mapping: &Mapping{Names: map[string]map[string]string{}, Texts: map[string]string{}}}
 	for _, k := range o.KeepLabels {
@@ -76,6 +79,7 @@ func (r *rewriter) settle() error {
 		}
 	}
 	r.collecting = false
+	r.sortNumbers()
 	r.priorityGroups = slices.Sorted(maps.Keys(r.groups))
 	r.mapping.Words, r.mapping.Octets = r.words.words, r.words.octets
 	return nil
@@ -153,7 +157,7 @@ func (r *rewriter) uid(u types.UID) types.UID {
 	if u == "" {
 		return u
 	}
-	if body, life, ok := strings.Cut(string(u), "#"); ok && isNumber(life) {
+	if body, life, ok := strings.Cut(string(u), "#"); ok && isSmall(life) {
 		if kind, name, ok := strings.Cut(body, "/"); ok {
 			return types.UID(r.open("kind", kind, openKinds) + "/" + r.name("uid", name) + "#" + life)
 		}

@@ -6,16 +6,20 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/scalehist/scalehist/internal/caflags"
 )
 
 // The two ConfigMaps a history holds.
 const (
 	priorityMap   = "cluster-autoscaler-priority-expander"
 	prioritiesKey = "priorities"
+	statusKey     = "status"
 )
 
 func (r *rewriter) configMap(c *corev1.ConfigMap) {
@@ -24,9 +28,11 @@ func (r *rewriter) configMap(c *corev1.ConfigMap) {
 		case c.Name == priorityMap && k == prioritiesKey:
 			c.Data[k] = r.priorities(c.Data[k])
 		case c.Name == priorityMap:
-			delete(c.Data, k)
-		default:
+			delete(c.Data, k) // the expander reads no other
+		case k == statusKey:
 			c.Data[k] = r.status(c.Data[k])
+		default:
+			delete(c.Data, k) // the autoscaler writes no other
 		}
 	}
 	c.BinaryData = nil
@@ -35,15 +41,19 @@ func (r *rewriter) configMap(c *corev1.ConfigMap) {
 // priorities turns expressions over node group names into lists of the names they match in this history: an expression
 // is a text of the house. What matches nothing becomes an expression that matches nothing.
 func (r *rewriter) priorities(text string) string {
+	var raw map[int][]string
+	err := yaml.Unmarshal([]byte(text), &raw)
 	if r.collecting || text == "" {
+		for priority := range raw {
+			r.number(strconv.Itoa(priority))
+		}
 		return text
 	}
 	now := "not-yaml: [" // as unreadable as the original
-	var raw map[int][]string
-	if err := yaml.Unmarshal([]byte(text), &raw); err == nil {
+	if err == nil {
 		var b strings.Builder
 		for _, priority := range slices.Sorted(maps.Keys(raw)) {
-			fmt.Fprintf(&b, "%d:\n", priority)
+			fmt.Fprintf(&b, "%s:\n", r.number(strconv.Itoa(priority)))
 			for _, e := range raw[priority] {
 				fmt.Fprintf(&b, "- %q\n", r.expression(e))
 			}
@@ -69,26 +79,6 @@ func (r *rewriter) expression(e string) string {
 		return "^" + redactedText + "nothing$"
 	}
 	return "^(?:" + strings.Join(names, "|") + ")$"
-}
-
-// statusName is the line that names a node group in the status ConfigMap, in its text and its YAML form.
-var statusName = regexp.MustCompile(`^(\s*(?:- )?[nN]ame:\s*)(\S+)(\s*)$`)
-
-// statusMessage is the line with a provider's words.
-var statusMessage = regexp.MustCompile(`^(\s*(?:- )?(?:errorMessage|message):\s*)(.*)$`)
-
-func (r *rewriter) status(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		if m := statusName.FindStringSubmatch(l); m != nil {
-			lines[i] = m[1] + r.name("node group", m[2]) + m[3]
-		} else if m := statusMessage.FindStringSubmatch(l); m != nil {
-			lines[i] = m[1] + r.text(m[2])
-		} else {
-			lines[i] = token.ReplaceAllStringFunc(l, r.word)
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 var (
@@ -119,10 +109,12 @@ func (r *rewriter) argument(w, flag string) (out, next string) {
 		return w, ""
 	case strings.HasPrefix(core, "-") && strings.Trim(core, "-") != "" && !isInteger(core):
 		name, value, ok := strings.Cut(core, "=")
+		plain := strings.TrimLeft(name, "-")
+		dashes := name[:len(name)-len(plain)]
 		if !ok {
-			return w, strings.TrimLeft(name, "-")
+			return wrap(dashes + r.flagName(plain)), plain
 		}
-		return wrap(name + "=" + r.flagValue(strings.TrimLeft(name, "-"), value)), ""
+		return wrap(dashes + r.flagName(plain) + "=" + r.flagValue(plain, value)), ""
 	case flag != "":
 		return wrap(r.flagValue(flag, core)), ""
 	case path.Base(core) == "cluster-autoscaler":
@@ -131,17 +123,28 @@ func (r *rewriter) argument(w, flag string) (out, next string) {
 	return wrap(r.name("argument", core)), ""
 }
 
-// openFlags are the flags whose values are words of upstream.
-var openFlags = words(`
-	cloud-provider expander estimator feature-gates logging-format log-format vmodule stderrthreshold profiling
-	allowed-scheduler-names bypassed-scheduler-names`)
+// flagName keeps the flags that a cluster-autoscaler has or had.
+func (r *rewriter) flagName(name string) string {
+	if caflags.Known(name) {
+		return name
+	}
+	return r.name("flag", name)
+}
+
+// wordFlags are the flags whose values are words of upstream, alone or in lists.
+var wordFlags = words(`cloud-provider expander estimator feature-gates logging-format log-format stderrthreshold`)
+
+// flagWords are those words.
+var flagWords = words(`
+	true false alicloud aws azure baiducloud bizflycloud brightbox cherryservers civo cloudstack clusterapi coreweave datacrunch digitalocean
+	equinixmetal exoscale externalgrpc gce hetzner huaweicloud ionoscloud kamatera kubemark kwok linode magnum mcm oci ovhcloud packet
+	rancher scaleway slicer tencentcloud utho virtual volcengine vultr
+	random most-pods least-waste least-nodes price priority grpc binpacking text json INFO WARNING ERROR FATAL
+	AllAlpha AllBeta DynamicResourceAllocation ContextualLogging LoggingAlphaOptions LoggingBetaOptions`)
 
 // keyFlags are the flags whose values are keys of labels and taints.
 var keyFlags = words(`balancing-ignore-label balancing-label ignore-taint startup-taint status-taint
 	startup-taint-prefix status-taint-prefix ignore-daemonsets-label`)
-
-// flagAmount are values without names: numbers, ranges, durations, yes or no.
-var flagAmount = regexp.MustCompile(`^(true|false|-?\d+(\.\d+)?(:-?\d+)?|((\d+(\.\d+)?)(h|m|s|ms))+)$`)
 
 // flagParts are what separates names within a value.
 var flagParts = regexp.MustCompile(`[^:;=,&|]+`)
@@ -149,22 +152,27 @@ var flagParts = regexp.MustCompile(`[^:;=,&|]+`)
 // discovery are the words of --node-group-auto-discovery.
 var discovery = words(`asg mig label clusterapi tag namePrefix min max clusterName namespace openstack k8s.io/cluster-autoscaler/enabled`)
 
+// flagRange are two amounts: of nodes, cores, bytes.
+var flagRange = regexp.MustCompile(`^\d{1,9}:\d{1,9}$`)
+
 func (r *rewriter) flagValue(name, v string) string {
 	switch {
-	case v == "", flagAmount.MatchString(v):
+	case v == "" || v == "true" || v == "false":
+		return v
+	case caflags.Known(name) && (isAmount(v) || flagRange.MatchString(v)):
 		return v
 	case name == "nodes":
-		if parts := strings.SplitN(v, ":", 3); len(parts) == 3 {
+		if parts := strings.SplitN(v, ":", 3); len(parts) == 3 && flagRange.MatchString(parts[0]+":"+parts[1]) {
 			return parts[0] + ":" + parts[1] + ":" + r.name("node group", parts[2])
 		}
 	case strings.HasSuffix(name, "scheduler-names"):
 		return flagParts.ReplaceAllStringFunc(v, func(s string) string { return r.name("scheduler", s) })
-	case openFlags[name]:
-		return v
+	case wordFlags[name]:
+		return flagParts.ReplaceAllStringFunc(v, func(s string) string { return r.open("flag value", s, flagWords) })
 	case keyFlags[name]:
 		return r.labelKey(v)
 	case name == "gpu-total":
-		if kind, rest, ok := strings.Cut(v, ":"); ok {
+		if kind, rest, ok := strings.Cut(v, ":"); ok && flagRange.MatchString(rest) {
 			return r.resource(kind) + ":" + rest
 		}
 	case name == "node-group-auto-discovery":

@@ -1,13 +1,14 @@
 package redact
 
 import (
-	"net/netip"
 	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
@@ -24,24 +25,16 @@ func classOf(kind string) string {
 
 func (r *rewriter) namespace(s string) string { return r.name("namespace", s) }
 
-// labelKey rewrites the key of a label, a taint or an annotation. Those of Kubernetes and of providers stay.
+// labelKey rewrites the key of a label, a taint or an annotation. Those that Kubernetes and providers define stay.
 func (r *rewriter) labelKey(k string) string {
 	if k == "" || r.keepLabels[k] || openKeys[k] {
 		return k
 	}
 	domain, name, ok := strings.Cut(k, "/")
 	switch {
-	case !ok && bareKeys[k]:
-		return k
 	case !ok:
 		return r.name("label key", k)
-	case openDomains[domain] && !strings.Contains(name, "/"):
-		return k
 	case openDomains[domain]:
-		return domain + "/" + r.name("label key", name)
-	case halfOpenDomains[domain] && openRoles[name]:
-		return k
-	case halfOpenDomains[domain]:
 		return domain + "/" + r.name("label key", name)
 	}
 	return r.name("domain", domain) + "/" + r.name("label key", name)
@@ -49,11 +42,12 @@ func (r *rewriter) labelKey(k string) string {
 
 // labelValue rewrites the value that a label or a taint of the key (the original one) has.
 func (r *rewriter) labelValue(key, v string) string {
+	known := openValues[key]
 	switch {
-	case v == "", plainValues[v], openValues[key], r.keepLabels[key]:
+	case v == "", plainValues[v], known != nil && known(v), r.keepLabels[key]:
 		return v
 	case r.numeric[key] && isInteger(v):
-		return v
+		return r.number(v)
 	case key == corev1.LabelMetadataName:
 		return r.namespace(v)
 	}
@@ -66,8 +60,6 @@ func (r *rewriter) labelValues(key string, values []string) {
 	}
 }
 
-func isInteger(s string) bool { return isNumber(strings.TrimPrefix(s, "-")) }
-
 func (r *rewriter) labels(m map[string]string) map[string]string {
 	if m == nil {
 		return nil
@@ -78,9 +70,6 @@ func (r *rewriter) labels(m map[string]string) map[string]string {
 	}
 	return out
 }
-
-// amount is a number, a duration or a quantity: annotations that hold options.
-var amount = regexp.MustCompile(`^-?\d+(\.\d+)?([a-zA-Zµ%]{1,2}|([hms]\d*)*)$`)
 
 func (r *rewriter) annotations(m map[string]string) map[string]string {
 	if m == nil {
@@ -93,12 +82,17 @@ func (r *rewriter) annotations(m map[string]string) map[string]string {
 	return out
 }
 
-// keptForm is how an annotation says how long a pod runs, and when it was there: the history's own.
+// annotation rewrites the value of an annotation of the key (the original one). Amounts stay where the key is known: they are
+// options.
 func (r *rewriter) annotation(key, v string) string {
 	domain, name, _ := strings.Cut(key, "/")
 	switch {
-	case v == "", plainValues[v], r.keepLabels[key], amount.MatchString(v):
+	case v == "", plainValues[v], r.keepLabels[key], openKeys[key] && isAmount(v), annotatedBytes[key] && quantityForm.MatchString(v):
 		return v
+	case key == v1alpha1.BoundsFromAnnotation && v == v1alpha1.BoundsFromNodes:
+		return v
+	case key == "capacity.cluster-autoscaler.kubernetes.io/gpu-type":
+		return r.resource(v)
 	case domain == "capacity.cluster-autoscaler.kubernetes.io" && (name == "labels" || name == "taints"):
 		return r.pairs(v)
 	case strings.HasSuffix(key, "storage-provisioner"), strings.HasSuffix(key, "/provisioned-by"), strings.HasSuffix(key, "/migrated-to"):
@@ -132,11 +126,16 @@ func (r *rewriter) pairs(s string) string {
 			list[i] += "=" + r.labelValue(k, v)
 		}
 		if colon {
-			list[i] += ":" + effect
+			list[i] += ":" + r.effect(effect)
 		}
 	}
 	return strings.Join(list, ",")
 }
+
+// attachable begins the resources that count volumes of CSI drivers; migForm are slices of GPUs.
+const attachable = corev1.ResourceAttachableVolumesPrefix + "csi-"
+
+var migForm = regexp.MustCompile(`^nvidia\.com/mig-\dg\.\d{1,3}gb(\.me)?$`)
 
 // resource rewrites the name of a resource, of a node or in a quota.
 func (r *rewriter) resource(s string) string {
@@ -147,13 +146,21 @@ func (r *rewriter) resource(s string) string {
 	}
 	domain, _, qualified := strings.Cut(s, "/")
 	switch {
-	case s == "", openResources[s], strings.HasPrefix(s, corev1.ResourceHugePagesPrefix), strings.HasPrefix(s, corev1.ResourceAttachableVolumesPrefix):
+	case s == "", openResources[s], migForm.MatchString(s):
 		return s
 	case qualified && openDomains[domain]:
-		return s
+		return domain + "/" + r.name("resource", s[len(domain)+1:])
+	}
+	if driver, ok := strings.CutPrefix(s, attachable); ok {
+		return attachable + r.open("driver", driver, openDrivers)
+	}
+	for _, prefix := range []string{corev1.ResourceHugePagesPrefix, corev1.ResourceAttachableVolumesPrefix} {
+		if rest, ok := strings.CutPrefix(s, prefix); ok {
+			return prefix + r.name("resource", rest)
+		}
 	}
 	if class, rest, ok := strings.Cut(s, ".storageclass.storage.k8s.io/"); ok {
-		return r.name("storageclass", class) + ".storageclass.storage.k8s.io/" + rest
+		return r.name("storageclass", class) + ".storageclass.storage.k8s.io/" + r.resource(rest)
 	}
 	if count, ok := strings.CutPrefix(s, "count/"); ok {
 		return "count/" + r.name("resource", count)
@@ -169,79 +176,16 @@ func (r *rewriter) resources(l corev1.ResourceList) corev1.ResourceList {
 	return out
 }
 
-var scheme = regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://(.*)$`)
-
-// providerID keeps the provider: "aws:///zone/machine".
-func (r *rewriter) providerID(s string) string {
-	m := scheme.FindStringSubmatch(s)
-	if m == nil {
-		return r.name("provider id", s)
-	}
-	return r.open("provider", m[1], openSchemes) + "://" + r.name("provider id", m[2])
-}
-
-var version = regexp.MustCompile(`^v?\d+\.\d+(\.\d+)?([-+.][a-z0-9.]+)?$`)
-
-// image keeps that it is the cluster-autoscaler's, and of which version: settings are read from it.
-func (r *rewriter) image(s string) string {
-	path, digest, digested := strings.Cut(s, "@")
-	tag, tagged := "", false
-	if i := strings.LastIndexByte(path, ':'); i > strings.LastIndexByte(path, '/') {
-		path, tag, tagged = path[:i], path[i+1:], true
-	}
-	host, rest, hasHost := strings.Cut(path, "/")
-	name, port, hasPort := strings.Cut(host, ":")
-	out := r.name("image", name)
-	if hasPort {
-		out += ":" + r.name("image", port)
-	}
-	if hasHost {
-		out += "/" + r.name("image", rest)
-	}
-	if tagged {
-		if autoscalerImage(path) && version.MatchString(tag) {
-			out += ":" + tag
-		} else {
-			out += ":" + r.name("image", tag)
-		}
-	}
-	if digested && !r.collecting {
-		out += "@sha256:" + hexOf(r.options.Salt, "digest", digest, 64)
-	}
-	if !r.collecting {
-		r.mapping.note("image", s, out)
-	}
-	return out
-}
-
-func autoscalerImage(path string) bool {
-	return strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], "cluster-autoscaler")
-}
-
-// hostIP keeps the addresses that every host has; others become one of a block that is never used (240.0.0.0/4).
-func (r *rewriter) hostIP(s string) string {
-	ip, err := netip.ParseAddr(s)
-	switch {
-	case s == "" || r.collecting:
-		return s
-	case err == nil && (ip.IsUnspecified() || ip.IsLoopback()):
-		return s
-	}
-	h := mac(r.options.Salt, "ip", s)
-	now := netip.AddrFrom4([4]byte{240 | h[0]&7, h[1], h[2], h[3]}).String()
-	r.mapping.note("address", s, now)
-	return now
-}
-
 func (r *rewriter) apiVersion(s string) string {
 	gv, err := schema.ParseGroupVersion(s)
 	switch {
 	case err != nil:
 		return r.name("api version", s)
-	case gv.Group == "" || openGroups[gv.Group]:
-		return s
+	case !apiVersionForm.MatchString(gv.Version) && gv.Version != "":
+		gv.Version = r.name("api version", gv.Version)
 	}
-	return r.name("api group", gv.Group) + "/" + gv.Version
+	gv.Group = r.open("api group", gv.Group, openGroups)
+	return gv.String()
 }
 
 // component is who wrote an event; an instance of it is "<component>-<host>".
@@ -270,26 +214,17 @@ func (r *rewriter) fieldPath(s string) string {
 	return r.text(s)
 }
 
-// openSeries begin the names of metrics that Kubernetes and its neighbours export.
-var openSeries = []string{"kube_", "node_", "container_", "cluster_autoscaler_", "scheduler_", "karpenter_", "machine_", "kubelet_", "apiserver_", "mcm_"}
-
 // openSeriesLabels are the labels whose names tell nothing.
 var openSeriesLabels = words(`node pod namespace container node_group nodegroup nodepool instance job resource reason phase condition status
 	direction function unit cpu mode device le quantile zone state type result name`)
 
 func (r *rewriter) sample(s *objectlog.Sample) {
-	known := false
-	for _, p := range openSeries {
-		known = known || strings.HasPrefix(s.Name, p)
-	}
-	if !known {
-		s.Name = r.name("series", s.Name)
-	}
+	s.ObjectMeta = metav1.ObjectMeta{Name: r.open("series", s.Name, openSeries)}
 	out := make(map[string]string, len(s.Spec.Labels))
 	for k, v := range s.Spec.Labels {
 		key := r.open("series label", k, openSeriesLabels)
 		switch {
-		case plainValues[v], amount.MatchString(v), openReasons[v], openResources[v]:
+		case plainValues[v], isAmount(v), openReasons[v], openResources[v]:
 			out[key] = v
 		default:
 			out[key] = r.name("series value", v)

@@ -20,48 +20,16 @@ func words(s string) map[string]bool {
 // plainValues are label and annotation values that tell nothing.
 var plainValues = words(`true false True False yes no enabled disabled on off exists file api master`)
 
-// openValues are the label keys whose values stay: what kind of machine it is. Prices and templates go by them.
-var openValues = words(`
-	kubernetes.io/os beta.kubernetes.io/os kubernetes.io/arch beta.kubernetes.io/arch
-	node.kubernetes.io/instance-type beta.kubernetes.io/instance-type node.kubernetes.io/windows-build
-	karpenter.sh/capacity-type eks.amazonaws.com/capacityType cloud.google.com/gke-spot cloud.google.com/gke-preemptible
-	cloud.google.com/gke-accelerator cloud.google.com/machine-family kubernetes.azure.com/scalesetpriority
-	kubernetes.azure.com/accelerator k8s.amazonaws.com/accelerator`)
-
-// bareKeys are the label and taint keys without a domain that are used everywhere. By the autoscaler's taints a replay knows
-// which nodes it removed, and how long that took.
-var bareKeys = words(`
-	app component tier k8s-app job-name controller-uid pod-template-hash pod-template-generation
-	controller-revision-hash agentpool accelerator ToBeDeletedByClusterAutoscaler DeletionCandidateOfClusterAutoscaler`)
-
-// openDomains are the domains whose keys stay as they are: they belong to Kubernetes and to providers, and rules read
-// their keys. Domains are compared whole: "payments.k8s.io" is none of them.
-var openDomains = words(`
-	kubernetes.io beta.kubernetes.io node.kubernetes.io app.kubernetes.io apps.kubernetes.io batch.kubernetes.io
-	topology.kubernetes.io failure-domain.beta.kubernetes.io statefulset.kubernetes.io controller.kubernetes.io
-	pv.kubernetes.io volume.kubernetes.io volume.beta.kubernetes.io storageclass.kubernetes.io
-	storageclass.beta.kubernetes.io storage.alpha.kubernetes.io scheduling.k8s.io scheduler.alpha.kubernetes.io
-	cluster-autoscaler.kubernetes.io capacity.cluster-autoscaler.kubernetes.io autoscaling.x-k8s.io cluster.x-k8s.io
-	node.cluster.x-k8s.io cluster.k8s.io node.cloudprovider.kubernetes.io kwok.x-k8s.io kops.k8s.io scalehist.io
-	karpenter.sh karpenter.k8s.aws eks.amazonaws.com k8s.amazonaws.com alpha.eksctl.io cloud.google.com
-	kubernetes.azure.com worker.gardener.cloud node.gardener.cloud autoscaler.gardener.cloud machine.sapcloud.io
-	node.machine.sapcloud.io machinepriority.machine.sapcloud.io worker.garden.sapcloud.io networking.gardener.cloud
-	node-lifecycle.gardener.cloud topology.ebs.csi.aws.com topology.gke.io topology.disk.csi.azure.com
-	nvidia.com amd.com gpu.intel.com habana.ai`)
-
-// halfOpenDomains are domains of Kubernetes whose keys users make up.
-var halfOpenDomains = words(`node-role.kubernetes.io node-restriction.kubernetes.io`)
-
-// openRoles are the names that Kubernetes and its installers put behind node-role.kubernetes.io.
-var openRoles = words(`master control-plane node worker infra etcd api-server`)
-
-// openKeys are bare annotation keys and keys of no open domain that stay.
-var openKeys = words(`machinepriority.machine.sapcloud.io metadata.name`)
-
-// openResources are the resources of Kubernetes itself; those of openDomains stay too.
+// openResources are the resources of Kubernetes itself and of the devices that everybody has.
 var openResources = words(`
 	cpu memory storage ephemeral-storage pods services secrets configmaps replicationcontrollers resourcequotas
-	persistentvolumeclaims services.loadbalancers services.nodeports`)
+	persistentvolumeclaims services.loadbalancers services.nodeports hugepages-2Mi hugepages-1Gi hugepages-64Ki hugepages-32Mi
+	attachable-volumes-aws-ebs attachable-volumes-gce-pd attachable-volumes-azure-disk attachable-volumes-cinder
+	nvidia.com/gpu nvidia.com/gpu.shared amd.com/gpu gpu.intel.com/i915 gpu.intel.com/xe habana.ai/gaudi google.com/tpu
+	aws.amazon.com/neuron aws.amazon.com/neuroncore aws.amazon.com/neurondevice vpc.amazonaws.com/efa vpc.amazonaws.com/pod-eni
+	vpc.amazonaws.com/PrivateIPv4Address microsoft.com/directx alibabacloud.com/gpu-milli alibabacloud.com/gpu-count
+	count/pods count/services count/secrets count/configmaps count/persistentvolumeclaims count/deployments.apps
+	count/replicasets.apps count/statefulsets.apps count/jobs.batch count/cronjobs.batch`)
 
 // openDrivers are the volume drivers that in-tree limits and migrations know.
 var openDrivers = words(`
@@ -69,6 +37,22 @@ var openDrivers = words(`
 	file.csi.azure.com cinder.csi.openstack.org csi.vsphere.vmware.com hostpath.csi.k8s.io secrets-store.csi.k8s.io
 	kubernetes.io/aws-ebs kubernetes.io/gce-pd kubernetes.io/azure-disk kubernetes.io/azure-file kubernetes.io/cinder
 	kubernetes.io/vsphere-volume kubernetes.io/no-provisioner rancher.io/local-path k8s.io/minikube-hostpath`)
+
+// openSeries are metrics of Kubernetes and its neighbours, and the recorder's own. The name of a series is that which somebody
+// gave a query; others are names of the house.
+var openSeries = words(`
+	recorder_clock_skew_seconds recorder_clock_jump_seconds
+	kube_pod_status_phase kube_pod_status_unschedulable kube_pod_container_resource_requests kube_node_status_allocatable
+	kube_node_status_capacity kube_node_status_condition kube_node_info kube_deployment_spec_replicas kube_deployment_status_replicas
+	kube_horizontalpodautoscaler_status_current_replicas kube_horizontalpodautoscaler_status_desired_replicas
+	node_cpu_seconds_total node_memory_MemAvailable_bytes node_memory_MemTotal_bytes node_load1 node_load5 node_load15
+	container_cpu_usage_seconds_total container_memory_working_set_bytes container_memory_usage_bytes
+	cluster_autoscaler_nodes_count cluster_autoscaler_unschedulable_pods_count cluster_autoscaler_scaled_up_nodes_total
+	cluster_autoscaler_scaled_down_nodes_total cluster_autoscaler_failed_scale_ups_total cluster_autoscaler_unneeded_nodes_count
+	cluster_autoscaler_function_duration_seconds cluster_autoscaler_last_activity cluster_autoscaler_cluster_safe_to_autoscale
+	scheduler_pending_pods scheduler_schedule_attempts_total scheduler_scheduling_attempt_duration_seconds
+	karpenter_nodes_count karpenter_pods_state karpenter_nodeclaims_created_total karpenter_nodeclaims_terminated_total
+	apiserver_request_total kubelet_running_pods machine_cpu_cores machine_memory_bytes mcm_machine_items`)
 
 // openSchemes are the providers named in spec.providerID.
 var openSchemes = words(`aws gce azure openstack vsphere kind k3s kwok virtual ibm digitalocean hcloud linode alicloud oci exoscale equinixmetal`)

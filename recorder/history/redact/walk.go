@@ -3,6 +3,7 @@ package redact
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -24,12 +25,15 @@ func (r *rewriter) rewrite(o scalehist.Object) {
 		r.custom(o)
 		return
 	case *objectlog.Recording:
-		return // names and kinds are the recorder's
+		o.ObjectMeta = metav1.ObjectMeta{Name: r.markName(o.Name)}
+		o.Spec.Kinds, o.Spec.Origin = r.kinds(o.Spec.Kinds), r.origin(o.Spec.Origin)
+		return
 	case *objectlog.Gap:
-		o.Spec.Why = r.why(o.Spec.Why)
+		o.ObjectMeta = metav1.ObjectMeta{Name: r.markName(o.Name)}
+		o.Spec.Kinds, o.Spec.Why = r.kinds(o.Spec.Kinds), r.why(o.Spec.Why)
 		return
 	case *objectlog.Usage:
-		o.Namespace, o.Name = r.namespace(o.Namespace), r.name("pod", o.Name)
+		o.ObjectMeta = metav1.ObjectMeta{Namespace: r.namespace(o.Namespace), Name: r.name("pod", o.Name)}
 		o.Spec.Container = r.name("container", o.Spec.Container)
 		return
 	case *objectlog.Sample:
@@ -48,8 +52,8 @@ func (r *rewriter) rewrite(o scalehist.Object) {
 	w.value(reflect.ValueOf(o).Elem(), "")
 }
 
-// walk goes over the fields of one object by reflection. Named string types are enumerations of the API and stay,
-// plain strings without a rule are replaced whole.
+// walk goes over the fields of one object by reflection. Of named string types, which are enumerations of the API, its words
+// stay; plain strings without a rule are replaced whole.
 type walk struct {
 	*rewriter
 	kind string
@@ -59,7 +63,6 @@ var (
 	typeQuantity = reflect.TypeFor[resource.Quantity]()
 	typeTime     = reflect.TypeFor[metav1.Time]()
 	typeMicro    = reflect.TypeFor[metav1.MicroTime]()
-	typeIntOr    = reflect.TypeFor[intstr.IntOrString]()
 	typeMeta     = reflect.TypeFor[metav1.TypeMeta]()
 	typeString   = reflect.TypeFor[string]()
 )
@@ -82,7 +85,12 @@ func (w walk) value(v reflect.Value, field string) {
 		return
 	}
 	switch v.Type() {
-	case typeQuantity, typeTime, typeMicro, typeIntOr, typeMeta:
+	case typeQuantity, typeTime, typeMicro:
+		return
+	case typeMeta:
+		if field != w.kind+".TypeMeta" { // that of an object within this one; its own says what it was read as
+			v.SetZero()
+		}
 		return
 	}
 	if v.CanAddr() {
@@ -124,7 +132,7 @@ func (w walk) text2(v reflect.Value, field string) string {
 		if rule, ok := typeRules[v.Type()]; ok {
 			return rule(w, s)
 		}
-		return s
+		return w.enumeration(s)
 	}
 	return w.text(s)
 }
@@ -167,6 +175,9 @@ func (w walk) fail(err error) {
 	}
 }
 
+// shareForm is the text of a number or a share.
+var shareForm = regexp.MustCompile(`^\d{0,3}%?$`)
+
 // labelMaps are the fields whose keys and values are those of labels.
 var labelMaps = map[string]bool{
 	"ObjectMeta.Labels": true, "LabelSelector.MatchLabels": true, "PodSpec.NodeSelector": true, "ServiceSpec.Selector": true,
@@ -179,6 +190,11 @@ func (w walk) whole(v any, field string) bool {
 	case *metav1.ObjectMeta:
 		w.meta(v, field)
 		return true
+	case *intstr.IntOrString:
+		if !shareForm.MatchString(v.StrVal) {
+			v.StrVal = w.text(v.StrVal)
+		}
+		return true
 	case *metav1.OwnerReference:
 		v.APIVersion, v.Name, v.UID = w.apiVersion(v.APIVersion), w.name(classOf(v.Kind), v.Name), w.uid(v.UID)
 		v.Kind = w.open("kind", v.Kind, openKinds)
@@ -187,24 +203,25 @@ func (w walk) whole(v any, field string) bool {
 		w.reference(v)
 		return true
 	case *corev1.Taint:
-		v.Key, v.Value = w.labelKey(v.Key), w.labelValue(v.Key, v.Value)
+		v.Key, v.Value, v.Effect = w.labelKey(v.Key), w.labelValue(v.Key, v.Value), corev1.TaintEffect(w.effect(string(v.Effect)))
 		return true
 	case *corev1.Toleration:
 		if v.Operator == "Gt" || v.Operator == "Lt" {
 			w.numeric[v.Key] = true
 		}
-		v.Key, v.Value = w.labelKey(v.Key), w.labelValue(v.Key, v.Value)
+		v.Key, v.Value, v.Effect = w.labelKey(v.Key), w.labelValue(v.Key, v.Value), corev1.TaintEffect(w.effect(string(v.Effect)))
+		v.Operator = corev1.TolerationOperator(w.enumeration(string(v.Operator)))
 		return true
 	case *corev1.NodeSelectorRequirement:
 		if v.Operator == corev1.NodeSelectorOpGt || v.Operator == corev1.NodeSelectorOpLt {
 			w.numeric[v.Key] = true
 		}
 		w.labelValues(v.Key, v.Values)
-		v.Key = w.labelKey(v.Key)
+		v.Key, v.Operator = w.labelKey(v.Key), corev1.NodeSelectorOperator(w.enumeration(string(v.Operator)))
 		return true
 	case *metav1.LabelSelectorRequirement:
 		w.labelValues(v.Key, v.Values)
-		v.Key = w.labelKey(v.Key)
+		v.Key, v.Operator = w.labelKey(v.Key), metav1.LabelSelectorOperator(w.enumeration(string(v.Operator)))
 		return true
 	case *corev1.TopologySelectorLabelRequirement:
 		w.labelValues(v.Key, v.Values)
@@ -214,7 +231,7 @@ func (w walk) whole(v any, field string) bool {
 		w.container(v)
 		return true
 	case *corev1.ContainerPort:
-		v.Name, v.HostIP = w.name("port", v.Name), w.hostIP(v.HostIP)
+		v.Name, v.HostIP, v.Protocol = w.name("port", v.Name), w.hostIP(v.HostIP), corev1.Protocol(w.enumeration(string(v.Protocol)))
 		return true
 	}
 	return false

@@ -16,7 +16,7 @@ import (
 type piece struct {
 	text string
 	word bool
-	// octet: one of four or more numbers in a row, "10-250-3-17": an address, not ordinals.
+	// octet: one of four or more numbers in a row, "10-250-3-17": an address or an account, not ordinals.
 	octet bool
 }
 
@@ -36,7 +36,7 @@ func pieces(s string) []piece {
 	return out
 }
 
-// markOctets finds runs of four numbers up to 255 joined by one '-' or '.' each.
+// markOctets finds runs of four numbers of up to three digits joined by one '-' or '.' each.
 func markOctets(ps []piece) {
 	for i := 0; i < len(ps); i++ {
 		j := i
@@ -57,16 +57,7 @@ func markOctets(ps []piece) {
 	}
 }
 
-func isOctet(p piece) bool {
-	if !p.word || !isNumber(p.text) || len(p.text) > 3 {
-		return false
-	}
-	n := 0
-	for _, c := range p.text {
-		n = n*10 + int(c-'0')
-	}
-	return n <= 255
-}
+func isOctet(p piece) bool { return p.word && isNumber(p.text) && len(p.text) <= 3 }
 
 func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
