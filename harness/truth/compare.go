@@ -51,6 +51,23 @@ func (f *File) Compare(r *scalehist.ReplayReport) (*scalehist.TruthVerdict, erro
 	return v, nil
 }
 
+// Alike counts the runs that ended as another of them did: how often the real autoscaler agrees with what else was seen of it, each run
+// held against the others. No replay can be asked for more.
+func (f *File) Alike() int {
+	n := 0
+	for i, r := range f.Runs {
+		if slices.ContainsFunc(append(slices.Clone(f.Runs[:i]), f.Runs[i+1:]...), func(o Run) bool { return len(partings(o.outcome(), r.outcome())) == 0 }) {
+			n++
+		}
+	}
+	return n
+}
+
+// outcome is where a run ended.
+func (r Run) outcome() scalehist.Outcome {
+	return scalehist.Outcome{ScaledUp: r.ScaledUp, ScaledDown: r.ScaledDown, FinalSizes: r.FinalSizes, UnschedulableAtEnd: len(r.UnschedulableAtEnd)}
+}
+
 // End is when the run that was recorded ended. A log ends with the last change in it, which may be long before: replay up to
 // this instant.
 func (f *File) End() time.Time { return f.seconds(f.Runs[0].DurationSeconds) }

@@ -304,3 +304,24 @@ func FuzzParse(f *testing.F) {
 		_, _ = file.Compare(replayed()) // of another recording as a rule; must not panic
 	})
 }
+
+// TestAlike: a run that ended as no other did is alike to none, whatever the outcomes of the file say.
+func TestAlike(t *testing.T) {
+	run := func(up, pending int) truth.Run {
+		return truth.Run{ScaledUp: map[string]int{"std": up}, FinalSizes: map[string]int{"std": 1 + up}, UnschedulableAtEnd: make([]string, pending)}
+	}
+	for _, tt := range []struct {
+		runs []truth.Run
+		want int
+	}{
+		{nil, 0},
+		{[]truth.Run{run(1, 0)}, 0},
+		{[]truth.Run{run(1, 0), run(1, 0), run(2, 0), run(1, 1)}, 2},
+		{[]truth.Run{run(1, 0), run(2, 0), run(1, 0), run(2, 0)}, 4},
+	} {
+		f := truth.File{Runs: tt.runs}
+		if got := f.Alike(); got != tt.want {
+			t.Errorf("%d of %v alike, want %d", got, tt.runs, tt.want)
+		}
+	}
+}

@@ -37,6 +37,7 @@ type entry struct {
 // start watches what a recorder would until ctx ends. What is there already gets the instant at which the watches have begun.
 func (l *logbook) start(ctx context.Context, client kubernetes.Interface) error {
 	f := informers.NewSharedInformerFactory(client, 0)
+	var seen []cache.InformerSynced
 	for _, i := range []cache.SharedIndexInformer{
 		f.Core().V1().Namespaces().Informer(), f.Scheduling().V1().PriorityClasses().Informer(), f.Core().V1().ConfigMaps().Informer(),
 		f.Core().V1().Services().Informer(), f.Apps().V1().Deployments().Informer(), f.Apps().V1().DaemonSets().Informer(),
@@ -44,7 +45,7 @@ func (l *logbook) start(ctx context.Context, client kubernetes.Interface) error 
 		f.Policy().V1().PodDisruptionBudgets().Informer(), f.Core().V1().Nodes().Informer(), f.Core().V1().Pods().Informer(),
 		f.Core().V1().Events().Informer(),
 	} {
-		_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		handler, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { l.see(scalehist.OpAdd, o) },
 			UpdateFunc: func(_, o any) { l.see(scalehist.OpUpdate, o) },
 			DeleteFunc: func(o any) { l.see(scalehist.OpDelete, o) },
@@ -52,12 +53,12 @@ func (l *logbook) start(ctx context.Context, client kubernetes.Interface) error 
 		if err != nil {
 			return err
 		}
+		seen = append(seen, handler.HasSynced)
 	}
 	f.Start(ctx.Done())
-	for kind, ok := range f.WaitForCacheSync(ctx.Done()) {
-		if !ok {
-			return fmt.Errorf("watch %s for the log: %w", kind, context.Cause(ctx))
-		}
+	// Caches that are filled are not enough: a handler may have yet to see what is in them.
+	if !cache.WaitForCacheSync(ctx.Done(), seen...) {
+		return fmt.Errorf("watch what there is for the log: %w", context.Cause(ctx))
 	}
 	return nil
 }

@@ -24,6 +24,9 @@ type seedsResult struct {
 	Seeds   int     `json:"seeds"`
 	Agreed  int     `json:"agreed"`
 	Share   float64 `json:"share"`
+	// Real runs are those of the truth, RealAlike how many of them ended as another did: the most that can be expected of seeds.
+	RealRuns  int `json:"realRuns,omitempty"`
+	RealAlike int `json:"realAlike,omitempty"`
 	// Runs are in the order of their seeds.
 	Runs []seedRun `json:"runs"`
 }
@@ -70,6 +73,7 @@ func (f *replayFlags) playSeeds(ctx context.Context, s IO, path string, seen *tr
 	out := seedsResult{Against: "recording", Seeds: f.seeds}
 	if seen != nil {
 		out.Against = "truth"
+		out.RealRuns, out.RealAlike = len(seen.Runs), seen.Alike()
 	}
 	progress := s.NewProgress("replaying", int64(f.seeds))
 	defer progress.Done()
@@ -128,6 +132,9 @@ func (s IO) printSeeds(out seedsResult, format Format) {
 	}
 	s.PrintTable(t, format)
 	fmt.Fprintf(s.Out, "\n%s: %d of %s agree with the %s (%.0f %%)\n", out.Scenario, out.Agreed, plural.Of(out.Seeds, "seed"), out.Against, 100*out.Share)
+	if out.RealRuns > 1 {
+		fmt.Fprintf(s.Out, "of the real runs %d of %d ended as another did\n", out.RealAlike, out.RealRuns)
+	}
 }
 
 // truthDiffers is in what a replay parts from a truth.
