@@ -22,6 +22,11 @@ import (
 // download gives a consistent copy of a history, or of a window of it, while it may be recorded. The copy is a file
 // without a name by the time its first byte leaves.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
+	// A page elsewhere can make a browser ask, with the credentials it has, as often as it likes. Older browsers do not say who asks.
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		s.fail(w, r, withStatus(http.StatusForbidden, "a page of another site asks for this file: download it from the page of this server"))
+		return
+	}
 	from, to, err := window(r)
 	if err != nil {
 		s.fail(w, r, err)
@@ -38,17 +43,15 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // making the copy may take longer than an answer
-	file, err := s.copyOf(r.Context(), path, from, to)
+	c, err := s.copyOf(r.Context(), path, from, to)
 	if err != nil {
+		if errors.Is(err, errCopies) {
+			w.Header().Set("Retry-After", strconv.Itoa(int(copyRetry.Seconds())))
+		}
 		s.fail(w, r, err)
 		return
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
+	defer s.copies.release(c)
 	filename := name + ".db"
 	if !from.IsZero() || !to.IsZero() {
 		filename = name + "-window.db"
@@ -56,28 +59,34 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "application/vnd.sqlite3")
 	h.Set("Content-Disposition", `attachment; filename="`+filename+`"`)
-	h.Set("Content-Length", strconv.FormatInt(info.Size(), 10))
-	if _, err := io.Copy(&patientWriter{w: w, control: control, s: s}, file); err != nil && r.Context().Err() == nil {
+	h.Set("Content-Length", strconv.FormatInt(c.size, 10))
+	out := &patientWriter{w: w, control: control, now: s.o.Clock.Now, start: s.o.Clock.Now()}
+	if _, err := io.Copy(out, c.reader()); err != nil && r.Context().Err() == nil {
 		klog.FromContext(r.Context()).Info("A download ended early", "history", name, "reason", err.Error())
 	}
 }
 
-// copyOf makes a copy and unlinks it: it is gone with the descriptor, however the process ends.
-func (s *Server) copyOf(ctx context.Context, path string, from, to time.Time) (_ *os.File, err error) {
-	select {
-	case s.copies <- struct{}{}:
-		defer func() { <-s.copies }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// copyOf is a copy of a history, or of a window of it, to be released.
+func (s *Server) copyOf(ctx context.Context, path string, from, to time.Time) (*historyCopy, error) {
+	key := copyKey{path: path, from: from, to: to}
+	var err error
+	if key.file, err = stateOf(path); err != nil {
+		return nil, fmt.Errorf("download: %w", err)
 	}
+	if key.log, err = stateOf(path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("download: %w", err)
+	}
+	return s.copies.acquire(ctx, key, func(ctx context.Context) (*os.File, error) { return s.writeCopy(ctx, path, from, to) })
+}
+
+// writeCopy makes a copy and unlinks it: it is gone with the descriptor, however the process ends.
+func (s *Server) writeCopy(ctx context.Context, path string, from, to time.Time) (_ *os.File, err error) {
 	dir, err := s.library.tempIn()
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	copied := filepath.Join(dir, "copy.db")
-	ctx, cancel := context.WithTimeout(ctx, copyTimeout) // there are few slots
-	defer cancel()
 	if err := copyHistory(ctx, path, copied, from, to); err != nil {
 		return nil, unreadable(windowError(err), path)
 	}
@@ -114,16 +123,28 @@ func windowError(err error) error {
 	return err
 }
 
-// patientWriter gives each piece its own time: a large file may take long, a stalled one may not.
+// slowest is the least rate of a download in bytes a second, on average since its first minute: a copy is not kept for who reads a byte now
+// and then.
+const slowest = 16 << 10
+
+// patientWriter gives each piece its own time: a large file may take long, a stalled one may not, nor one that only drips.
 type patientWriter struct {
 	w       io.Writer
 	control *http.ResponseController
-	s       *Server
+	now     func() time.Time
+	start   time.Time
+	written int64
 }
 
 func (p *patientWriter) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(p.s.o.Clock.Now().Add(ioTimeout)) // not every connection has one
-	return p.w.Write(b)
+	deadline := p.now().Add(ioTimeout)
+	if all := p.start.Add(ioTimeout + time.Duration(p.written/slowest)*time.Second); all.Before(deadline) {
+		deadline = all
+	}
+	_ = p.control.SetWriteDeadline(deadline) // not every connection has one
+	n, err := p.w.Write(b)
+	p.written += int64(n)
+	return n, err
 }
 
 // patientReader does the same for what comes in.
