@@ -88,7 +88,7 @@ func runExplain(cmd *cobra.Command, s IO, f *explainFlags, path string) error {
 	if f.format == FormatJSON {
 		return s.PrintJSON(out)
 	}
-	_, err = fmt.Fprint(s.Out, out)
+	err = s.Page(out.String())
 	return err
 }
 

@@ -127,7 +127,7 @@ func (s IO) printSeeds(out seedsResult, format Format) {
 		t.Rows = append(t.Rows, []string{strconv.FormatInt(r.Seed, 10), verdict, reports.OutcomeText(r.Outcome), r.Differs})
 	}
 	s.PrintTable(t, format)
-	fmt.Fprintf(s.Out, "\n%s: %d of %s agree with the %s (%.0f %%)\n", out.Scenario, out.Agreed, plural.Of(out.Seeds, "seed"), out.Against, 100*out.Share)
+	s.Printf("\n%s: %d of %s agree with the %s (%.0f %%)\n", out.Scenario, out.Agreed, plural.Of(out.Seeds, "seed"), out.Against, 100*out.Share)
 }
 
 // truthDiffers is in what a replay parts from a truth.

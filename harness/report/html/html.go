@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 var (
@@ -46,7 +47,7 @@ const packFrom = 256 << 10
 
 // Write writes the page. The same input gives the same bytes.
 func Write(w io.Writer, in Input) error {
-	v, err := buildView(in)
+	v, err := buildView(plaintext.Values(in)) // a browser obeys what reorders text
 	if err != nil {
 		return err
 	}
