@@ -171,17 +171,20 @@ func TestStalledDownloadEnds(t *testing.T) {
 // deadlines is a connection that notes the deadlines it is given.
 type deadlines struct {
 	http.ResponseWriter
-	last time.Time
+	read, write time.Time
 }
 
-func (d *deadlines) SetWriteDeadline(t time.Time) error { d.last = t; return nil }
+func (d *deadlines) SetReadDeadline(t time.Time) error  { d.read = t; return nil }
+func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = t; return nil }
 func (d *deadlines) Write(b []byte) (int, error)        { return len(b), nil }
+func (d *deadlines) Read(b []byte) (int, error)         { return len(b), nil }
 
-// TestDrippingDownloadEnds: each piece has a minute, and all pieces have the time that a slow line takes.
-func TestDrippingDownloadEnds(t *testing.T) {
+// TestDrippingTransferEnds: each piece has a minute, and all pieces have the time that a slow line takes, down and up.
+func TestDrippingTransferEnds(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(start)
 	conn := &deadlines{}
-	w := &patientWriter{w: conn, control: http.NewResponseController(conn), now: clock.Now, start: start}
+	w := &patientWriter{conn, http.NewResponseController(conn), newPace(clock)}
+	r := &patientReader{conn, http.NewResponseController(conn), newPace(clock)}
 	piece := make([]byte, 32<<10)
 	for i, tt := range []struct{ at, want time.Duration }{
 		{0, time.Minute},
@@ -190,8 +193,49 @@ func TestDrippingDownloadEnds(t *testing.T) {
 		{time.Minute, time.Minute + 6*time.Second},
 	} {
 		clock.SetTime(start.Add(tt.at))
-		if _, err := w.Write(piece); err != nil || conn.last.Sub(start) != tt.want {
-			t.Errorf("piece %d at %s: deadline %s, want %s (%v)", i, tt.at, conn.last.Sub(start), tt.want, err)
+		if _, err := w.Write(piece); err != nil || conn.write.Sub(start) != tt.want {
+			t.Errorf("piece %d sent at %s: deadline %s, want %s (%v)", i, tt.at, conn.write.Sub(start), tt.want, err)
+		}
+		if _, err := r.Read(piece); err != nil || conn.read.Sub(start) != tt.want {
+			t.Errorf("piece %d received at %s: deadline %s, want %s (%v)", i, tt.at, conn.read.Sub(start), tt.want, err)
+		}
+	}
+}
+
+// TestStalledUploads: there are places for a few files; who comes after them is told to wait, and leaves nothing on the disk.
+func TestStalledUploads(t *testing.T) {
+	s := newStalledSite(t)
+	var conns []net.Conn
+	for i := range maxUploads + 1 {
+		ours, theirs := net.Pipe()
+		conns = append(conns, ours)
+		s.handled.Add(1)
+		s.pipes.conns <- theirs
+		if _, err := fmt.Fprintf(ours, "PUT /api/histories/new-%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n", i); err != nil {
+			t.Fatal(err)
+		}
+		if i < maxUploads {
+			// Written means read, over a pipe: the file has its place once more than the server's buffer is taken.
+			if _, err := ours.Write(make([]byte, 16<<10)); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(ours), nil)
+		if err != nil || answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "30" {
+			t.Fatalf("upload %d: %v %v; want 503 and when to ask again", i, answer, err)
+		}
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+	s.handled.Wait()
+	if n := len(s.app.uploads); n != 0 {
+		t.Errorf("%d places are taken", n)
+	}
+	for _, name := range s.files() {
+		if strings.HasPrefix(name, ".upload") {
+			t.Errorf("%s is left behind", name)
 		}
 	}
 }

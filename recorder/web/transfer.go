@@ -60,8 +60,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "application/vnd.sqlite3")
 	h.Set("Content-Disposition", `attachment; filename="`+filename+`"`)
 	h.Set("Content-Length", strconv.FormatInt(c.size, 10))
-	out := &patientWriter{w: w, control: control, now: s.o.Clock.Now, start: s.o.Clock.Now()}
-	if _, err := io.Copy(out, c.reader()); err != nil && r.Context().Err() == nil {
+	if _, err := io.Copy(&patientWriter{w, control, newPace(s.o.Clock)}, c.reader()); err != nil && r.Context().Err() == nil {
 		klog.FromContext(r.Context()).Info("A download ended early", "history", name, "reason", err.Error())
 	}
 }
@@ -121,44 +120,6 @@ func windowError(err error) error {
 		return withStatus(http.StatusUnprocessableEntity, "nothing is recorded there yet")
 	}
 	return err
-}
-
-// slowest is the least rate of a download in bytes a second, on average since its first minute: a copy is not kept for who reads a byte now
-// and then.
-const slowest = 16 << 10
-
-// patientWriter gives each piece its own time: a large file may take long, a stalled one may not, nor one that only drips.
-type patientWriter struct {
-	w       io.Writer
-	control *http.ResponseController
-	now     func() time.Time
-	start   time.Time
-	written int64
-}
-
-func (p *patientWriter) Write(b []byte) (int, error) {
-	deadline := p.now().Add(ioTimeout)
-	if all := p.start.Add(ioTimeout + time.Duration(p.written/slowest)*time.Second); all.Before(deadline) {
-		deadline = all
-	}
-	_ = p.control.SetWriteDeadline(deadline) // not every connection has one
-	n, err := p.w.Write(b)
-	p.written += int64(n)
-	return n, err
-}
-
-// patientReader does the same for what comes in.
-type patientReader struct {
-	r       io.Reader
-	control *http.ResponseController
-	s       *Server
-}
-
-func (p *patientReader) Read(b []byte) (int, error) {
-	deadline := p.s.o.Clock.Now().Add(ioTimeout)
-	_ = p.control.SetReadDeadline(deadline)
-	_ = p.control.SetWriteDeadline(deadline.Add(ioTimeout))
-	return p.r.Read(b)
 }
 
 // apiUpload takes in a history: the body is the file.
@@ -241,6 +202,13 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 	if r.ContentLength > s.o.MaxUpload {
 		return false, s.tooLarge()
 	}
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	default:
+		w.Header().Set("Retry-After", strconv.Itoa(int(copyRetry.Seconds())))
+		return false, withStatus(http.StatusServiceUnavailable, "%d uploads are under way already, the most there may be: try again in %s", maxUploads, copyRetry)
+	}
 	temp, err := os.CreateTemp(s.o.Recordings.Dir(), uploadPattern)
 	if err != nil {
 		return false, fmt.Errorf("upload: %w", err)
@@ -253,7 +221,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 		}
 	}()
 	control := http.NewResponseController(w)
-	limited := http.MaxBytesReader(w, io.NopCloser(&patientReader{r: body, control: control, s: s}), s.o.MaxUpload)
+	limited := http.MaxBytesReader(w, io.NopCloser(&patientReader{body, control, newPace(s.o.Clock)}), s.o.MaxUpload)
 	_, err = io.Copy(temp, limited)
 	_ = control.SetWriteDeadline(time.Time{}) // looking into it may take longer than an answer
 	if err == nil {
