@@ -123,12 +123,18 @@ func hash(s string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Save writes what report.Save does, and the page beside it.
+// Save writes what report.Save does, and the page beside it: all of one report, or none.
 func Save(dir string, r *scalehist.ReplayReport) error {
-	if err := report.Save(dir, r); err != nil {
+	files, err := report.Files(r)
+	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(dir, FileName), Input{Runs: []Run{{Label: r.Autoscaler, Report: r}}})
+	var page bytes.Buffer
+	if err := Write(&page, Input{Runs: []Run{{Label: r.Autoscaler, Report: r}}}); err != nil {
+		return err
+	}
+	files[FileName] = page.Bytes()
+	return report.SaveFiles(dir, r, files)
 }
 
 // WriteFile writes the page into a file, which appears when it is whole.
