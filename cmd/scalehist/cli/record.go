@@ -195,18 +195,28 @@ func (f *recordFlags) beside() (*recorder.ControlPlane, *usage.Prometheus, error
 	return control, &p, p.Check()
 }
 
+// leastStart is how long a recording with --for may at least take to begin; tests shorten it.
+var leastStart = time.Minute
+
+// startTime is how long a recording with --for may take to begin: an API server that answers byte by byte would never let it.
+func (f *recordFlags) startTime() time.Duration { return max(f.duration, leastStart) }
+
 // watch shows the progress until the recording ends, then its summary.
 func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan error, stop func()) error {
 	var begin time.Time
 	var progress *Progress
-	var limit <-chan time.Time
+	var limit, startLimit <-chan time.Time
+	late := false
+	if f.duration > 0 && !f.wait {
+		startLimit = time.After(f.startTime())
+	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	last, outage := int64(0), outage{}
 	for {
 		select {
 		case err := <-started:
-			started = nil
+			started, startLimit = nil, nil
 			if err != nil {
 				continue // Run returns the reason
 			}
@@ -235,9 +245,15 @@ func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan err
 			}
 		case <-limit:
 			stop()
+		case <-startLimit:
+			late = true
+			stop()
 		case err := <-done:
 			if progress != nil {
 				progress.Done()
+			}
+			if late && begin.IsZero() {
+				return fmt.Errorf("record: the API server had not listed everything after %s, and --for %s is to end: give --for longer, or --wait", f.startTime(), f.duration)
 			}
 			if err != nil {
 				return fmt.Errorf("record: %w", err)
