@@ -72,7 +72,7 @@ The exit code is 0 when at least --min-agreement of the cases agree, 1 when fewe
 		for i, c := range cases {
 			names[i] = c.Name
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return printable(names), cobra.ShellCompDirectiveNoFileComp
 	}); err != nil {
 		panic(fmt.Sprintf("completion of --case: %v", err)) // only a second registration of the same flag fails
 	}

@@ -150,6 +150,6 @@ func completeOfReport(list func(*scalehist.ReplayReport) []string) cobra.Complet
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return list(r), cobra.ShellCompDirectiveNoFileComp
+		return printable(list(r)), cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -108,7 +108,7 @@ func completeScenario(_ *cobra.Command, args []string, _ string) ([]string, cobr
 			}
 		}
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return printable(out), cobra.ShellCompDirectiveNoFileComp
 }
 
 // scenarioEngines are the engines as scenarios name them.
