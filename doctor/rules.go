@@ -6,5 +6,5 @@ import "slices"
 // that others refer to, 3 node groups, 4 the autoscaler's settings, 5 what the autoscaler was seen to do, 6 what a
 // replay does not model, 7 metrics.
 func Rules() []Rule {
-	return slices.Concat(fileRules, recordingRules, clockRules, referenceRules, podRules, groupRules, settingsRules, eventRules, modelRules, metricRules)
+	return slices.Concat(fileRules, recordingRules, clockRules, referenceRules, objectRules, podRules, groupRules, settingsRules, eventRules, modelRules, metricRules)
 }

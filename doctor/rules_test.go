@@ -145,6 +145,8 @@ func ruleTests() []ruleTest {
 		{code: "SH207", bad: healthy().add(60, pod("p", owned("Job", "batch"))), good: healthy().add(60, pod("p", owned("Node", "n1"))), want: "Job default/batch", severity: doctor.Warning},
 		{code: "SH207", bad: healthy().add(60, pod("p", owned("Workflow", "w"))), want: "belongs to owners of kind Workflow", severity: doctor.Info},
 		{code: "SH208", bad: without[*appsv1.DaemonSet](healthy(), ""), object: "Pod default/agent-n1", want: "DaemonSet default/agent", severity: doctor.Warning},
+		{code: "SH209", bad: healthy().add(60, pod("Web_1")), good: healthy().add(60, pod("web-1")), object: "Pod default/Web_1", want: "its name is refused: a lowercase RFC 1123 subdomain", severity: doctor.Error},
+		{code: "SH209", bad: healthy().add(60, pod("p", func(p *corev1.Pod) { p.Labels = map[string]string{"a\x1b": "b"} })), object: "Pod default/p", want: "its labels are refused", severity: doctor.Error},
 
 		{code: "SH221", bad: healthy().add(0, pod("p")), good: healthy().add(0, pod("p", unschedulable)), object: "Pod default/p", want: "pending from the start to the end (2m0s)", severity: doctor.Warning},
 		{code: "SH222", bad: healthy().add(0, pod("p")).update(5, pod("p", bound("n1"))), good: healthy().add(0, pod("p", unschedulable)).update(5, pod("p", bound("n1"))),

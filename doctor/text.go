@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -21,6 +22,7 @@ func (r *Report) Text(w io.Writer, paint Paint) error {
 	if paint == nil {
 		paint = func(_ Severity, text string) string { return text }
 	}
+	r = plaintext.Values(r)
 	var b strings.Builder
 	b.WriteString(r.File)
 	if !r.From.IsZero() {
@@ -89,6 +91,7 @@ var (
 
 // GitHub writes the findings as annotations of a GitHub workflow: ::error, ::warning and ::notice.
 func (r *Report) GitHub(w io.Writer) error {
+	r = plaintext.Values(r)
 	var b strings.Builder
 	commands := map[Severity]string{Error: "error", Warning: "warning", Info: "notice"}
 	for _, f := range r.Findings {

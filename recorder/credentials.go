@@ -32,6 +32,7 @@ func (r *Recorder) connect(cfg *rest.Config) (*clients, error) {
 	cfg.ContentType = "application/vnd.kubernetes.protobuf"
 	cfg.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	cfg.QPS = -1 // a handful of watches, and the lists of Flush
+	boundAnswers(cfg)
 	if r.o.Times == nil {
 		r.compareClocks(cfg)
 	}

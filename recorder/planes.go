@@ -49,6 +49,7 @@ func (r *Recorder) connectControlPlane() error {
 	cfg.ContentType = "application/vnd.kubernetes.protobuf"
 	cfg.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	cfg.QPS = -1
+	boundAnswers(cfg)
 	other := &endpoint{namespace: c.Namespace, line: &line{now: r.now}}
 	other.line.know(cfg, true)
 	if other.typed, err = kubernetes.NewForConfig(cfg); err != nil {

@@ -126,7 +126,7 @@ func (r *Recorder) Run(ctx context.Context) (err error) {
 	}
 	// What is queued must reach the file however ctx ended.
 	writing := context.WithoutCancel(ctx)
-	store, err := history.Create(writing, r.o.Path, history.Options{Cluster: r.o.Cluster, Identity: identity, Source: r.o.Source})
+	store, err := r.openHistory(ctx, identity)
 	if err != nil {
 		return err
 	}

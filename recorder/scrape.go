@@ -89,7 +89,7 @@ func (r *Recorder) scrapeUsage(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			why = err.Error()
+			why = worded(err).Error()
 		default:
 			if why != "" && r.enqueue(item{gap: &history.Gap{From: good, To: now, Kinds: []string{UsageKind}, Why: why}}) != nil {
 				return
@@ -131,7 +131,7 @@ func (r *Recorder) scrapeQuery(ctx context.Context, q usage.Query) {
 			r.trouble.note(ctx, QueryKind+q.Name, err)
 			if err != nil {
 				if ctx.Err() == nil {
-					why = err.Error()
+					why = worded(err).Error()
 				}
 				break
 			}

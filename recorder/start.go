@@ -32,7 +32,7 @@ func (r *Recorder) reach(ctx context.Context) (kinds []string, identity string, 
 		var denied *notAllowedError
 		if err == nil || !r.o.Wait || errors.As(err, &denied) || ctx.Err() != nil {
 			r.trouble.set(ctx, partStart, "")
-			return kinds, identity, err
+			return kinds, identity, worded(err)
 		}
 		r.trouble.set(ctx, partStart, fmt.Sprintf("waiting for the API server: %v", cause(err)))
 		if apierrors.IsUnauthorized(err) {

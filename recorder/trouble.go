@@ -1,10 +1,12 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -104,10 +106,36 @@ func (t *trouble) String() string {
 func cause(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {
-		return request.Err
+		err = request.Err
 	}
-	return err
+	return worded(err)
 }
+
+// worded adds what an API server's answer is called to an error in which it says nothing itself: some proxies refuse with a code alone.
+func worded(err error) error {
+	var status apierrors.APIStatus
+	if err == nil || !errors.As(err, &status) || status.Status().Message != "" {
+		return err
+	}
+	s := status.Status()
+	words := cmp.Or(string(s.Reason), http.StatusText(int(s.Code)), "refused without a reason")
+	if s.Code != 0 {
+		words = fmt.Sprintf("%s (%d)", words, s.Code)
+	}
+	if context := strings.TrimRight(err.Error(), ": "); context != "" {
+		words = context + ": " + words
+	}
+	return &wordedError{words, err}
+}
+
+// wordedError is an error in better words.
+type wordedError struct {
+	words string
+	err   error
+}
+
+func (e *wordedError) Error() string { return e.words }
+func (e *wordedError) Unwrap() error { return e.err }
 
 // asked notes the outcome of a request for a kind, and renews the credentials if they were refused.
 func (r *Recorder) asked(ctx context.Context, kind string, err error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report/html"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -81,12 +82,13 @@ func same(a, b string) bool {
 
 // Log is what the autoscaler did and said, a line each, with offsets from the start: decisions, and the events it would have written.
 func Log(r *scalehist.ReplayReport) string {
+	r = plaintext.Values(r)
 	var b strings.Builder
 	for _, d := range r.Decisions {
 		at := "+" + d.At.Sub(r.StartTime).Round(time.Millisecond).String()
 		fmt.Fprintf(&b, "%s loop %d: %s\n", at, d.Loop, d.Summary())
 		for _, e := range d.Events {
-			fmt.Fprintf(&b, "%s loop %d: event %s on %s: %s\n", at, d.Loop, e.Reason, e.Object, strings.ReplaceAll(e.Message, "\n", " "))
+			fmt.Fprintf(&b, "%s loop %d: event %s on %s: %s\n", at, d.Loop, e.Reason, e.Object, e.Message)
 		}
 		for _, n := range d.Notes {
 			fmt.Fprintf(&b, "%s loop %d: %s\n", at, d.Loop, n)

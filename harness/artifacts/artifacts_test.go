@@ -44,7 +44,7 @@ func TestSave(t *testing.T) {
 		}
 	}
 	log, err := os.ReadFile(filepath.Join(dir, AutoscalerLog))
-	if want := "+20s loop 3: ScaleUpNotNeeded\n+20s loop 3: event R on Pod/default/a: two lines\n+20s loop 3: a note\n"; err != nil || string(log) != want {
+	if want := "+20s loop 3: ScaleUpNotNeeded\n+20s loop 3: event R on Pod/default/a: two\\nlines\n+20s loop 3: a note\n"; err != nil || string(log) != want {
 		t.Errorf("%v, log:\n%s", err, log)
 	}
 	if err := Save(t.Context(), dir, "", r); err != nil {

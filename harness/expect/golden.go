@@ -38,7 +38,7 @@ type goldenMatcher struct {
 }
 
 func (m *goldenMatcher) Match(actual any) (bool, error) {
-	r, err := asReport(actual)
+	r, err := wholeReport(actual)
 	if err != nil {
 		return false, err
 	}

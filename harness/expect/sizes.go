@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // ScaleUps and ScaleDowns are changes in nodes by node group; a group that is absent must not have moved.
@@ -62,6 +63,12 @@ func (m *sizesMatcher) NegatedFailureMessage(any) string {
 
 // asReport takes what a spec passes to Expect.
 func asReport(actual any) (*scalehist.ReplayReport, error) {
+	r, err := wholeReport(actual)
+	return plaintext.Values(r), err // what is said of it is text in lines
+}
+
+// wholeReport is the report as it is.
+func wholeReport(actual any) (*scalehist.ReplayReport, error) {
 	switch r := actual.(type) {
 	case *scalehist.ReplayReport:
 		if r == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/near"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -29,6 +30,7 @@ func DiffTable(want map[string]int, r *scalehist.ReplayReport, dir Direction) (t
 	if err := CheckGroups(want, r); err != nil {
 		return "", false, err
 	}
+	want, r = plaintext.Values(want), plaintext.Values(r)
 	t := newTable()
 	t.AppendHeader([]any{"", "node group", "initial", "want", "got", "delta", ""})
 	equal = true
@@ -129,6 +131,7 @@ func passedBy(d scalehist.Decision, short map[string]bool) bool {
 
 // Explain is a decision with everything it weighed, for a failure message.
 func Explain(r *scalehist.ReplayReport, d scalehist.Decision) string {
+	d = plaintext.Values(d)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s loop %d: %s\n", offset(r, d.At), d.Loop, d.Summary())
 	if n := len(d.UnschedulablePods); n > 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -28,6 +29,7 @@ type Sentence struct {
 
 // String is the explanation as text for a terminal.
 func (e *Explanation) String() string {
+	e = plaintext.Values(e)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s in %s:\n", e.Subject, e.Scenario)
 	for _, s := range e.Sentences {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -25,6 +26,9 @@ func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 	var out []Part
 	add := func(title string, lines []string) {
 		if len(lines) > 0 {
+			for i, l := range lines {
+				lines[i] = plaintext.Escape(l)
+			}
 			out = append(out, Part{title, lines})
 		}
 	}
@@ -47,7 +51,7 @@ func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 	}
 	add("nodes that stay", stayLines(d))
 	add(PartPods, podLines(d))
-	add("notes", d.Notes)
+	add("notes", slices.Clone(d.Notes))
 	var events []string
 	for _, e := range d.Events {
 		events = append(events, fmt.Sprintf("%s %s: %s", e.Reason, e.Object, e.Message))

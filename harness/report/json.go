@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/scalehist/scalehist"
 )
@@ -49,23 +48,4 @@ func Read(path string) (*scalehist.ReplayReport, error) {
 		return nil, fmt.Errorf("%s is a report of version %q, this scalehist reads %q: replay again with this scalehist", path, r.Version, scalehist.ReportVersion)
 	}
 	return &r, nil
-}
-
-// Save writes report.json, report.txt and timeline.txt into dir, which it makes.
-func Save(dir string, r *scalehist.ReplayReport) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("save report of %s: %w", r.Scenario, err)
-	}
-	b, err := marshal(r)
-	if err != nil {
-		return err
-	}
-	for name, content := range map[string][]byte{
-		"report.json": b, "report.txt": []byte(Text(r)), "timeline.txt": []byte(Timeline(r)),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
-			return fmt.Errorf("save report of %s: %w", r.Scenario, err)
-		}
-	}
-	return nil
 }

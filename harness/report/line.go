@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // Indent puts by before each line, and takes blanks off their ends.
@@ -21,5 +22,5 @@ func SizesLine(r *scalehist.ReplayReport) string {
 	if len(parts) == 0 {
 		return "nothing scaled"
 	}
-	return strings.Join(parts, ", ")
+	return plaintext.Escape(strings.Join(parts, ", "))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/internal/widetable"
 )
@@ -24,6 +25,7 @@ func batched(r *scalehist.ReplayReport) string {
 
 // Text is the report as a page for a terminal.
 func Text(r *scalehist.ReplayReport) string {
+	r = plaintext.Values(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s replay of %s from %s%s\n\n", r.Scenario, r.Autoscaler, r.Playback,
 		r.EndTime.Sub(r.StartTime).Round(time.Millisecond), r.StartTime.Format(time.RFC3339), batched(r))

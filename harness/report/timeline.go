@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -17,6 +18,8 @@ import (
 // It holds what a reviewer wants to see change. Its last lines are hashes, of each part of the report and of the whole, so
 // that a golden compares whole reports between machines, and its diff says in which part what is not shown has changed.
 func Timeline(r *scalehist.ReplayReport) string {
+	whole := r
+	r = plaintext.Values(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, %s%s\n", r.Scenario, r.Autoscaler, batched(r))
 	for _, d := range r.Decisions {
@@ -51,7 +54,7 @@ func Timeline(r *scalehist.ReplayReport) string {
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "warning %s\n", w)
 	}
-	b.WriteString(fingerprints(r))
+	b.WriteString(fingerprints(whole))
 	return b.String()
 }
 

@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // TruthText says how a report compares with everything a real autoscaler was seen to do; empty without a verdict.
 func TruthText(r *scalehist.ReplayReport) string {
+	r = plaintext.Values(r)
 	v := r.Truth
 	if v == nil {
 		return ""
@@ -64,6 +66,7 @@ func stepText(r *scalehist.ReplayReport, s *scalehist.SizeStep) string {
 
 // OutcomeText is an outcome on one line: "std +5 =6, big +2 -1 =1; none unschedulable".
 func OutcomeText(o scalehist.Outcome) string {
+	o = plaintext.Values(o)
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(o.FinalSizes)) {
 		text := name

@@ -7,6 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -42,6 +43,7 @@ func VerdictLine(r *scalehist.ReplayReport, asked ...scalehist.Question) string 
 
 // VerdictText is the verdict with the answer to each question, in lines; empty where there is none.
 func VerdictText(r *scalehist.ReplayReport, asked ...scalehist.Question) string {
+	r = plaintext.Values(r)
 	a := r.Agreement
 	if a == nil {
 		return ""
@@ -89,6 +91,7 @@ func orDash(s string) string {
 
 // VerdictPage is the verdict, and below it the steps that are not as recorded; empty where there is none.
 func VerdictPage(r *scalehist.ReplayReport) string {
+	r = plaintext.Values(r)
 	a := r.Agreement
 	if a == nil {
 		return ""

@@ -19,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/internal/near"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
@@ -55,7 +56,7 @@ type FileError struct{ Problems []Problem }
 func (e *FileError) Error() string {
 	lines := make([]string, 0, len(e.Problems))
 	for _, p := range e.Problems {
-		lines = append(lines, p.Error())
+		lines = append(lines, plaintext.Escape(p.Error()))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -43,6 +43,9 @@ type ImportReport struct {
 // importBatch is how many lines go into one transaction.
 const importBatch = 2000
 
+// importWeight bounds a batch by what it takes in memory, in bytes.
+const importWeight = 32 << 20
+
 // Import reads an object log into a new history at dst. The file appears complete or not at all: an error or a
 // cancelled context leaves nothing. An existing dst is an ExistsError, unless forced.
 func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (report ImportReport, err error) {
@@ -125,7 +128,8 @@ type importer struct {
 	samples     []Sample
 	recordings  []Recording
 	gaps        []Gap
-	scripted    bool // the log says that a script played the cluster
+	weight      int64 // of what waits to be written
+	scripted    bool  // the log says that a script played the cluster
 	first, last time.Time
 }
 
@@ -143,7 +147,8 @@ func (i *importer) run(ctx context.Context) error {
 		}
 		i.last = l.At
 		i.take(l)
-		if len(i.entries)+len(i.usages)+len(i.samples) >= importBatch {
+		i.weight += l.Weight
+		if len(i.entries)+len(i.usages)+len(i.samples) >= importBatch || i.weight >= importWeight {
 			if err := i.flush(ctx); err != nil {
 				return err
 			}
@@ -215,7 +220,8 @@ func (i *importer) flush(ctx context.Context) error {
 	if err := i.w.WriteBatch(ctx, Batch{Entries: i.entries, Usages: i.usages, Samples: i.samples}); err != nil {
 		return err
 	}
-	i.entries, i.usages, i.samples = i.entries[:0], i.usages[:0], i.samples[:0]
+	clear(i.entries) // their objects can go
+	i.entries, i.usages, i.samples, i.weight = i.entries[:0], i.usages[:0], i.samples[:0], 0
 	if i.progress != nil {
 		i.progress(i.in.Lines())
 	}

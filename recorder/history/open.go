@@ -281,6 +281,10 @@ func readError(path string, err error) error {
 	return fmt.Errorf("history %s: %w", path, err)
 }
 
+// InUse says that a history could not be opened for writing because somebody reads it at this moment: one that was left in good order has no
+// log beside which readers and a writer do not meet, until a writer has made one.
+func InUse(err error) bool { return isBusy(err) }
+
 func isBusy(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)

@@ -3,13 +3,17 @@ package web
 import (
 	"database/sql"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // spoilt is a history after some statements.
@@ -120,5 +124,28 @@ func TestSlowHistoriesAreGivenUp(t *testing.T) {
 	s.json("/api/clusters/past", &d)
 	if d.History == nil || d.History.Problem != "" {
 		t.Errorf("with time again: %+v", d.History)
+	}
+}
+
+// TestPagesShowWhatIsThere: what a history, a configuration or a path has in it cannot reorder or hide the text around it on a page.
+func TestPagesShowWhatIsThere(t *testing.T) {
+	const evil = "x\u202egpj.exe\u2066\u009b\x1b\u2028"
+	s := newSite(t)
+	log := strings.ReplaceAll(logOf(), `"name":"g"`, `"name":"g`+strings.ReplaceAll(evil, "\x1b", `\u001b`)+`"`)
+	if _, err := history.Import(t.Context(), strings.NewReader(log), filepath.Join(s.dir, "evil.db"), history.ImportOptions{Name: evil, Cluster: evil}); err != nil {
+		t.Fatal(err)
+	}
+	s.rec.clusters[0].Reason, s.rec.config.Problem = evil, evil
+	for _, path := range []string{"/", "/clusters/evil", "/clusters/" + url.PathEscape(evil), "/reports", "/reports/" + url.PathEscape(evil)} {
+		a := s.get(path, func(r *http.Request) { r.Header.Set("Accept", "text/html") })
+		for i, r := range string(a.body) {
+			if r != '\n' && r != '\t' && !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) {
+				t.Errorf("%s has %U in %q", path, r, a.body[max(0, i-40):min(len(a.body), i+40)])
+				break
+			}
+		}
+		if shown := path == "/" || path == "/clusters/evil"; shown && !strings.Contains(string(a.body), `\u202egpj`) {
+			t.Errorf("%s does not say what was there", path)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -16,6 +17,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/service"
 )
@@ -163,7 +165,7 @@ func (s *Server) render(w http.ResponseWriter, code int, page string, data any) 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(b.Bytes()) // who asked may have gone
+	_, _ = io.WriteString(w, plaintext.Lines(b.String())) // a browser obeys what reorders text; who asked may have gone
 }
 
 func (s *Server) indexPage(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/scalehist/scalehist"
@@ -52,9 +53,9 @@ func (s *Server) openReport(name string) (*os.File, error) {
 		return nil, unknown
 	}
 	defer root.Close()
-	f, err := root.Open(name)
+	f, err := openNow(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err = root.Open(filepath.Join(strings.TrimSuffix(name, ".json"), reportFile))
+		f, err = openNow(root, filepath.Join(strings.TrimSuffix(name, ".json"), reportFile))
 	}
 	if err != nil {
 		return nil, unknown
@@ -63,6 +64,11 @@ func (s *Server) openReport(name string) (*os.File, error) {
 		return nil, errors.Join(unknown, f.Close())
 	}
 	return f, nil
+}
+
+// openNow opens a file to read without waiting: a pipe would wait for who writes to it.
+func openNow(root *os.Root, name string) (*os.File, error) {
+	return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // reports lists them, the newest first.

@@ -65,14 +65,15 @@ type Server struct {
 	pages   pages
 	metrics *metrics
 	handler http.Handler
-	copies  chan struct{} // a slot for each copy that is being made
+	copies  copies
+	uploads chan struct{} // a place for each file that is being received
 }
 
 //go:embed static templates openapi.json
 var assets embed.FS
 
-// maxCopies bounds the copies for downloads that are made at once.
-const maxCopies = 2
+// maxUploads bounds the files that are received at once: each may fill MaxUpload on the disk that recorders write to.
+const maxUploads = 4
 
 // New prepares the web app and removes what an earlier one left in the directory of histories when it was killed.
 func New(o Options) (*Server, error) {
@@ -82,7 +83,7 @@ func New(o Options) (*Server, error) {
 	if o.MaxUpload == 0 {
 		o.MaxUpload = DefaultMaxUpload
 	}
-	s := &Server{o: o, copies: make(chan struct{}, maxCopies)}
+	s := &Server{o: o, copies: copies{alive: map[copyKey]*historyCopy{}}, uploads: make(chan struct{}, maxUploads)}
 	s.library = newLibrary(o.Recordings, o.Clock)
 	s.metrics = newMetrics(s)
 	var err error

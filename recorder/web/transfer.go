@@ -22,6 +22,11 @@ import (
 // download gives a consistent copy of a history, or of a window of it, while it may be recorded. The copy is a file
 // without a name by the time its first byte leaves.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
+	// A page elsewhere can make a browser ask, with the credentials it has, as often as it likes. Older browsers do not say who asks.
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		s.fail(w, r, withStatus(http.StatusForbidden, "a page of another site asks for this file: download it from the page of this server"))
+		return
+	}
 	from, to, err := window(r)
 	if err != nil {
 		s.fail(w, r, err)
@@ -38,17 +43,15 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // making the copy may take longer than an answer
-	file, err := s.copyOf(r.Context(), path, from, to)
+	c, err := s.copyOf(r.Context(), path, from, to)
 	if err != nil {
+		if errors.Is(err, errCopies) {
+			w.Header().Set("Retry-After", strconv.Itoa(int(copyRetry.Seconds())))
+		}
 		s.fail(w, r, err)
 		return
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
+	defer s.copies.release(c)
 	filename := name + ".db"
 	if !from.IsZero() || !to.IsZero() {
 		filename = name + "-window.db"
@@ -56,28 +59,33 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "application/vnd.sqlite3")
 	h.Set("Content-Disposition", `attachment; filename="`+filename+`"`)
-	h.Set("Content-Length", strconv.FormatInt(info.Size(), 10))
-	if _, err := io.Copy(&patientWriter{w: w, control: control, s: s}, file); err != nil && r.Context().Err() == nil {
+	h.Set("Content-Length", strconv.FormatInt(c.size, 10))
+	if _, err := io.Copy(&patientWriter{w, control, newPace(s.o.Clock)}, c.reader()); err != nil && r.Context().Err() == nil {
 		klog.FromContext(r.Context()).Info("A download ended early", "history", name, "reason", err.Error())
 	}
 }
 
-// copyOf makes a copy and unlinks it: it is gone with the descriptor, however the process ends.
-func (s *Server) copyOf(ctx context.Context, path string, from, to time.Time) (_ *os.File, err error) {
-	select {
-	case s.copies <- struct{}{}:
-		defer func() { <-s.copies }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// copyOf is a copy of a history, or of a window of it, to be released.
+func (s *Server) copyOf(ctx context.Context, path string, from, to time.Time) (*historyCopy, error) {
+	key := copyKey{path: path, from: from, to: to}
+	var err error
+	if key.file, err = stateOf(path); err != nil {
+		return nil, fmt.Errorf("download: %w", err)
 	}
+	if key.log, err = stateOf(path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("download: %w", err)
+	}
+	return s.copies.acquire(ctx, key, func(ctx context.Context) (*os.File, error) { return s.writeCopy(ctx, path, from, to) })
+}
+
+// writeCopy makes a copy and unlinks it: it is gone with the descriptor, however the process ends.
+func (s *Server) writeCopy(ctx context.Context, path string, from, to time.Time) (_ *os.File, err error) {
 	dir, err := s.library.tempIn()
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	copied := filepath.Join(dir, "copy.db")
-	ctx, cancel := context.WithTimeout(ctx, copyTimeout) // there are few slots
-	defer cancel()
 	if err := copyHistory(ctx, path, copied, from, to); err != nil {
 		return nil, unreadable(windowError(err), path)
 	}
@@ -112,32 +120,6 @@ func windowError(err error) error {
 		return withStatus(http.StatusUnprocessableEntity, "nothing is recorded there yet")
 	}
 	return err
-}
-
-// patientWriter gives each piece its own time: a large file may take long, a stalled one may not.
-type patientWriter struct {
-	w       io.Writer
-	control *http.ResponseController
-	s       *Server
-}
-
-func (p *patientWriter) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(p.s.o.Clock.Now().Add(ioTimeout)) // not every connection has one
-	return p.w.Write(b)
-}
-
-// patientReader does the same for what comes in.
-type patientReader struct {
-	r       io.Reader
-	control *http.ResponseController
-	s       *Server
-}
-
-func (p *patientReader) Read(b []byte) (int, error) {
-	deadline := p.s.o.Clock.Now().Add(ioTimeout)
-	_ = p.control.SetReadDeadline(deadline)
-	_ = p.control.SetWriteDeadline(deadline.Add(ioTimeout))
-	return p.r.Read(b)
 }
 
 // apiUpload takes in a history: the body is the file.
@@ -220,6 +202,13 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 	if r.ContentLength > s.o.MaxUpload {
 		return false, s.tooLarge()
 	}
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	default:
+		w.Header().Set("Retry-After", strconv.Itoa(int(copyRetry.Seconds())))
+		return false, withStatus(http.StatusServiceUnavailable, "%d uploads are under way already, the most there may be: try again in %s", maxUploads, copyRetry)
+	}
 	temp, err := os.CreateTemp(s.o.Recordings.Dir(), uploadPattern)
 	if err != nil {
 		return false, fmt.Errorf("upload: %w", err)
@@ -232,7 +221,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 		}
 	}()
 	control := http.NewResponseController(w)
-	limited := http.MaxBytesReader(w, io.NopCloser(&patientReader{r: body, control: control, s: s}), s.o.MaxUpload)
+	limited := http.MaxBytesReader(w, io.NopCloser(&patientReader{body, control, newPace(s.o.Clock)}), s.o.MaxUpload)
 	_, err = io.Copy(temp, limited)
 	_ = control.SetWriteDeadline(time.Time{}) // looking into it may take longer than an answer
 	if err == nil {

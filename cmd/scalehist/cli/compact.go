@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -43,7 +42,7 @@ that a recorder writes to is refused. The folder needs room for a second copy.`,
 				}
 				results = append(results, compacted{file, report})
 				if format != FormatJSON {
-					fmt.Fprintf(s.Out, "%s: %s, was %s\n", file, bytesText(report.After), bytesText(report.Before))
+					s.Printf("%s: %s, was %s\n", file, bytesText(report.After), bytesText(report.Before))
 				}
 			}
 			if format == FormatJSON {

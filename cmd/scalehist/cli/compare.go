@@ -88,7 +88,7 @@ func runCompare(cmd *cobra.Command, s IO, f *compareFlags, args []string) error 
 		if len(args) > 0 {
 			return UsageErrorf(cmd, "--explain-metrics takes no reports")
 		}
-		_, err := fmt.Fprint(s.Out, metrics.Explain())
+		err := s.Page(metrics.Explain())
 		return err
 	}
 	if f.format != pageText && f.format != pageMarkdown && f.format != pageJSON {
@@ -106,9 +106,9 @@ func runCompare(cmd *cobra.Command, s IO, f *compareFlags, args []string) error 
 	case pageJSON:
 		err = s.PrintJSON(c)
 	case pageMarkdown:
-		_, err = fmt.Fprint(s.Out, c.Markdown())
+		err = s.Page(c.Markdown())
 	default:
-		_, err = fmt.Fprint(s.Out, c.TextWithin(s.width()))
+		err = s.Page(c.TextWithin(s.width()))
 	}
 	if err != nil {
 		return err

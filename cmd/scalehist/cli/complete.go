@@ -13,6 +13,7 @@ import (
 
 	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/internal/near"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -28,6 +29,11 @@ func completeFlags(root *cobra.Command) {
 			})
 		}
 	})
+}
+
+// printable leaves out names that nobody could type, such as those of two lines: a shell would take each line for a name.
+func printable(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return plaintext.Escape(name) != name })
 }
 
 func completed(cmd *cobra.Command, flag *pflag.Flag) bool {
@@ -83,7 +89,7 @@ func completeGroups(cmd *cobra.Command, args []string, _ string) ([]string, cobr
 	for _, name := range groupsOf(cmd.Context(), resolveFixture(args[0])) {
 		out = append(out, name+"=")
 	}
-	return out, directive
+	return printable(out), directive
 }
 
 // groupsOf are the node groups of a history at its end, or of a report; none when it is neither.

@@ -25,13 +25,13 @@ func newCompletionCommand(s IO) *cobra.Command {
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(s.Out, true)
+				return root.GenBashCompletionV2(s.raw(), true)
 			case "zsh":
-				return root.GenZshCompletion(s.Out)
+				return root.GenZshCompletion(s.raw())
 			case "fish":
-				return root.GenFishCompletion(s.Out, true)
+				return root.GenFishCompletion(s.raw(), true)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(s.Out)
+				return root.GenPowerShellCompletionWithDesc(s.raw())
 			}
 			return UsageErrorf(cmd, "completion: unknown shell %q: choose one of %v", args[0], shells)
 		},

@@ -72,7 +72,7 @@ The exit code is 0 when at least --min-agreement of the cases agree, 1 when fewe
 		for i, c := range cases {
 			names[i] = c.Name
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return printable(names), cobra.ShellCompDirectiveNoFileComp
 	}); err != nil {
 		panic(fmt.Sprintf("completion of --case: %v", err)) // only a second registration of the same flag fails
 	}
@@ -149,9 +149,9 @@ func (s IO) conformanceSeeds(cmd *cobra.Command, f *conformanceFlags, cases []co
 			return err
 		}
 	} else {
-		fmt.Fprintf(s.Out, "%d seeds: %.1f of %d cases agree on average (%.1f %%), %d with the worst seed, %d with the best\n",
+		s.Printf("%d seeds: %.1f of %d cases agree on average (%.1f %%), %d with the worst seed, %d with the best\n",
 			spread.Seeds, spread.Mean, spread.Cases, 100*spread.Mean/float64(max(spread.Cases, 1)), spread.Least, spread.Most)
-		fmt.Fprintf(s.Out, "measured and judged alike, the virtual autoscaler would agree with itself in %.1f\n", spread.Itself)
+		s.Printf("measured and judged alike, the virtual autoscaler would agree with itself in %.1f\n", spread.Itself)
 		if len(spread.Doubtful) > 0 {
 			t := Table{Title: "\nagree with less than half of the seeds:", Columns: []Column{{Name: "Case"}, {Name: "Share", Right: true}}}
 			for _, c := range spread.Doubtful {
@@ -210,7 +210,7 @@ func (s IO) printConformance(f *conformanceFlags, files []string, sum conformanc
 	}
 	for _, d := range sum.Disagreements {
 		s.printDisagreement(d)
-		fmt.Fprintf(s.Out, "  more: %s --case %s\n", rerun, d.Name)
+		s.Printf("  more: %s --case %s\n", rerun, d.Name)
 	}
 	for i, r := range results {
 		if len(cases[i].Outcomes) > 0 {
@@ -220,7 +220,7 @@ func (s IO) printConformance(f *conformanceFlags, files []string, sum conformanc
 		if r.Err != nil {
 			came = r.Err.Error()
 		}
-		fmt.Fprintf(s.Out, "\n%s has no outcomes to agree with: %s\n", cases[i].Name, came)
+		s.Printf("\n%s has no outcomes to agree with: %s\n", cases[i].Name, came)
 	}
 	order := make([]int, len(cases))
 	for i := range order {
@@ -231,7 +231,7 @@ func (s IO) printConformance(f *conformanceFlags, files []string, sum conformanc
 	for _, i := range order[:min(slowest, len(order))] {
 		slow = append(slow, fmt.Sprintf("%s %s", cases[i].Name, took[i].Round(100*time.Microsecond)))
 	}
-	fmt.Fprintf(s.Out, "\n%s in %.1fs; the slowest: %s\n", countOf(len(cases), "case"), sum.Seconds, strings.Join(slow, ", "))
+	s.Printf("\n%s in %.1fs; the slowest: %s\n", countOf(len(cases), "case"), sum.Seconds, strings.Join(slow, ", "))
 }
 
 func countOf(n int, what string) string {
@@ -245,21 +245,21 @@ func countOf(n int, what string) string {
 const shownOutcomes = 3
 
 func (s IO) printDisagreement(d conformance.Disagreement) {
-	fmt.Fprintf(s.Out, "\n%s disagrees\n", d.Name)
+	s.Printf("\n%s disagrees\n", d.Name)
 	if d.Error != "" {
-		fmt.Fprintf(s.Out, "  it could not be run: %s\n", d.Error)
+		s.Printf("  it could not be run: %s\n", d.Error)
 		return
 	}
-	fmt.Fprintf(s.Out, "  ours      %s\n", outcomeText(*d.Got))
+	s.Printf("  ours      %s\n", outcomeText(*d.Got))
 	want := conformance.Nearest(*d.Got, d.Want)
 	for _, o := range want[:min(shownOutcomes, len(want))] {
-		fmt.Fprintf(s.Out, "  upstream  %s\n", outcomeText(o))
+		s.Printf("  upstream  %s\n", outcomeText(o))
 	}
 	if n := len(want) - shownOutcomes; n > 0 {
-		fmt.Fprintf(s.Out, "  and %d more of upstream\n", n)
+		s.Printf("  and %d more of upstream\n", n)
 	}
 	if d.Loop == nil {
-		fmt.Fprintf(s.Out, "  the recorded sample tells no loop that differs\n")
+		s.Printf("  the recorded sample tells no loop that differs\n")
 	} else {
 		s.printDivergence(d.Loop)
 	}
@@ -272,16 +272,16 @@ func (s IO) printDivergence(d *conformance.Divergence) {
 			number = l.Number
 		}
 	}
-	fmt.Fprintf(s.Out, "  first differing loop: %d (%s)\n", number, d.What)
+	s.Printf("  first differing loop: %d (%s)\n", number, d.What)
 	for _, side := range []struct {
 		name string
 		loop *conformance.Loop
 	}{{"ours", d.Ours}, {"upstream", d.Upstream}} {
 		if side.loop == nil {
-			fmt.Fprintf(s.Out, "    %s had ended\n", side.name)
+			s.Printf("    %s had ended\n", side.name)
 			continue
 		}
-		fmt.Fprintf(s.Out, "    %s: %s\n", side.name, loopText(*side.loop))
+		s.Printf("    %s: %s\n", side.name, loopText(*side.loop))
 		s.printLoopReasons("      ", *side.loop)
 	}
 }
@@ -311,10 +311,10 @@ func (s IO) printLoopReasons(indent string, l conformance.Loop) {
 		if o.Reason != "" {
 			reason += ": " + o.Reason
 		}
-		fmt.Fprintf(s.Out, "%s%s option %s, %s for %s%s\n", indent, chosen, o.NodeGroup, countOf(o.Nodes, "node"), countOf(o.Pods, "pod"), reason)
+		s.Printf("%s%s option %s, %s for %s%s\n", indent, chosen, o.NodeGroup, countOf(o.Nodes, "node"), countOf(o.Pods, "pod"), reason)
 	}
 	for _, r := range slices.Concat(l.Reasons, l.Notes) {
-		fmt.Fprintf(s.Out, "%s  %s\n", indent, r)
+		s.Printf("%s  %s\n", indent, r)
 	}
 }
 
@@ -398,32 +398,32 @@ func (s IO) printCase(e explainedCase) {
 	case !e.Agrees:
 		verdict = "disagrees"
 	}
-	fmt.Fprintf(s.Out, "%s (%s) %s\n", e.Name, e.Category, verdict)
+	s.Printf("%s (%s) %s\n", e.Name, e.Category, verdict)
 	if len(e.Flags) > 0 {
-		fmt.Fprintf(s.Out, "  flags     %s\n", strings.Join(e.Flags, " "))
+		s.Printf("  flags     %s\n", strings.Join(e.Flags, " "))
 	}
-	fmt.Fprintf(s.Out, "  ours      %s\n", outcomeText(e.Got))
+	s.Printf("  ours      %s\n", outcomeText(e.Got))
 	for _, o := range e.Want {
-		fmt.Fprintf(s.Out, "  upstream  %s\n", outcomeText(o))
+		s.Printf("  upstream  %s\n", outcomeText(o))
 	}
 	for _, w := range e.Warnings {
-		fmt.Fprintf(s.Out, "  warning: %s\n", w)
+		s.Printf("  warning: %s\n", w)
 	}
 	for i := range max(len(e.Ours), len(e.Upstream)) {
-		fmt.Fprintf(s.Out, "\nloop %d", i+1)
+		s.Printf("\nloop %d", i+1)
 		if d := e.Diverges; d != nil && (d.Ours != nil && d.Ours.Number == i+1 || d.Upstream != nil && d.Upstream.Number == i+1) {
-			fmt.Fprintf(s.Out, ": the first that differs from the recorded sample (%s)", d.What)
+			s.Printf(": the first that differs from the recorded sample (%s)", d.What)
 		}
-		fmt.Fprintln(s.Out)
+		s.Printf("\n")
 		for _, side := range []struct {
 			name  string
 			loops []conformance.Loop
 		}{{"ours", e.Ours}, {"upstream", e.Upstream}} {
 			if i < len(side.loops) {
-				fmt.Fprintf(s.Out, "  %s: %s\n", side.name, loopText(side.loops[i]))
+				s.Printf("  %s: %s\n", side.name, loopText(side.loops[i]))
 				s.printLoopReasons("    ", side.loops[i])
 			}
 		}
 	}
-	fmt.Fprintf(s.Out, "\n1 case in %.1fs\n", e.seconds)
+	s.Printf("\n1 case in %.1fs\n", e.seconds)
 }

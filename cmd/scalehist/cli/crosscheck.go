@@ -168,12 +168,13 @@ func runCrosscheck(cmd *cobra.Command, s IO, f *crosscheckFlags) error {
 	}
 	o.Shrinking = func(seed uint64) {
 		progress.Clear()
-		fmt.Fprintf(s.Err, "seed %d differs; looking for a smaller program\n", seed)
+		s.Errf("seed %d differs; looking for a smaller program\n", seed)
 	}
 	if f.verbose {
 		o.Program = func(p crosscheck.Program) {
 			progress.Clear()
-			fmt.Fprintf(s.Err, "seed %d\n%s\n", p.Seed, p.Text())
+			s.Errf("seed %d\n", p.Seed)
+			fmt.Fprintln(s.Err, p.Text())
 		}
 	}
 	start := time.Now()
@@ -222,17 +223,17 @@ func (s IO) printCrosscheck(f *crosscheckFlags, r *crosscheck.Result, took time.
 			name  string
 			count map[string]int
 		}{{"changes", c.Kinds}, {"reasons of nodes", c.Reasons}, {"refusals", c.Errors}, {"drawn", c.Reached}} {
-			fmt.Fprintf(s.Out, "\n%s\n", part.name)
+			s.Printf("\n%s\n", part.name)
 			for _, k := range slices.Sorted(maps.Keys(part.count)) {
-				fmt.Fprintf(s.Out, "%8d  %s\n", part.count[k], k)
+				s.Printf("%8d  %s\n", part.count[k], k)
 			}
 		}
 	}
-	fmt.Fprintf(s.Out, "\n%s of %d on %s and %s in %.1fs: ", countOf(c.Programs, "program"), r.Seeds, r.Planes[0], r.Planes[1], took.Seconds())
+	s.Printf("\n%s of %d on %s and %s in %.1fs: ", countOf(c.Programs, "program"), r.Seeds, r.Planes[0], r.Planes[1], took.Seconds())
 	if n := len(r.Differences); n > 0 {
-		fmt.Fprintf(s.Out, "%s\n", countOf(n, "difference"))
+		s.Printf("%s\n", countOf(n, "difference"))
 	} else {
-		fmt.Fprintln(s.Out, "no difference")
+		s.Printf("no difference\n")
 	}
 }
 
@@ -240,7 +241,7 @@ func (s IO) printCrosscheck(f *crosscheckFlags, r *crosscheck.Result, took time.
 const shownSeeds = 10
 
 func (s IO) printPlaneDifference(r *crosscheck.Result, d crosscheck.Difference) {
-	fmt.Fprintf(s.Out, "%s\n", d.Site)
+	s.Printf("%s\n", d.Site)
 	seeds := make([]string, 0, shownSeeds)
 	for _, n := range d.Seeds[:min(shownSeeds, len(d.Seeds))] {
 		seeds = append(seeds, fmt.Sprint(n))
@@ -249,8 +250,8 @@ func (s IO) printPlaneDifference(r *crosscheck.Result, d crosscheck.Difference) 
 	if n := len(d.Seeds) - shownSeeds; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	fmt.Fprintf(s.Out, "  seeds    %s%s\n", strings.Join(seeds, " "), more)
-	fmt.Fprintf(s.Out, "  again    scalehist crosscheck --planes %s --seed %d\n", strings.Join(r.Planes[:], ","), d.Seeds[0])
+	s.Printf("  seeds    %s%s\n", strings.Join(seeds, " "), more)
+	s.Printf("  again    scalehist crosscheck --planes %s --seed %d\n", strings.Join(r.Planes[:], ","), d.Seeds[0])
 	size := fmt.Sprintf("%s and %s", countOf(d.Steps, "step"), countOf(d.Changes, "change"))
 	switch {
 	case d.Shrunk:
@@ -258,17 +259,17 @@ func (s IO) printPlaneDifference(r *crosscheck.Result, d crosscheck.Difference) 
 	case d.Chance:
 		size += "; new control planes did not show it: it is chance, or takes what ran before"
 	}
-	fmt.Fprintf(s.Out, "  program  %s\n", size)
+	s.Printf("  program  %s\n", size)
 	for line := range strings.Lines(d.Program) {
-		fmt.Fprintf(s.Out, "    %s", line)
+		s.Printf("    %s\n", strings.TrimSuffix(line, "\n"))
 	}
 	if d.Step > d.Steps {
-		fmt.Fprintf(s.Out, "  when everything is deleted after the last step, - %s + %s\n", r.Planes[0], r.Planes[1])
+		s.Printf("  when everything is deleted after the last step, - %s + %s\n", r.Planes[0], r.Planes[1])
 	} else {
-		fmt.Fprintf(s.Out, "  after step %d, - %s + %s\n", d.Step, r.Planes[0], r.Planes[1])
+		s.Printf("  after step %d, - %s + %s\n", d.Step, r.Planes[0], r.Planes[1])
 	}
 	for line := range strings.Lines(d.Diff) {
-		fmt.Fprintf(s.Out, "    %s", line)
+		s.Printf("    %s\n", strings.TrimSuffix(line, "\n"))
 	}
-	fmt.Fprintln(s.Out)
+	s.Printf("\n")
 }

@@ -62,7 +62,7 @@ The new file appears complete or not at all; an existing one is never replaced.`
 			if format == FormatJSON {
 				return s.PrintJSON(cutResult{File: to, From: start, To: end, Bytes: info.Size()})
 			}
-			fmt.Fprintf(s.Out, "%s: %s to %s, %s\n", to, stamp(start), stamp(end), bytesText(info.Size()))
+			s.Printf("%s: %s to %s, %s\n", to, stamp(start), stamp(end), bytesText(info.Size()))
 			return nil
 		},
 	}

@@ -87,7 +87,7 @@ func runDoctor(cmd *cobra.Command, s IO, f *doctorFlags, args []string) error {
 		if err != nil {
 			return UsageErrorf(cmd, "--explain: %v", err)
 		}
-		_, err = fmt.Fprint(s.Out, rule.Explain())
+		err = s.Page(rule.Explain())
 		return err
 	}
 	if len(args) == 0 {
@@ -131,10 +131,10 @@ func runDoctor(cmd *cobra.Command, s IO, f *doctorFlags, args []string) error {
 		reports = append(reports, r)
 		switch f.format {
 		case doctorGitHub:
-			err = r.GitHub(s.Out)
+			err = r.GitHub(s.commands(s.Out))
 		case doctorText:
 			if len(reports) > 1 {
-				fmt.Fprintln(s.Out)
+				s.Printf("\n")
 			}
 			err = r.Text(s.Out, s.doctorPaint())
 		}

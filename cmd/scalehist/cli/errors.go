@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/scalehist/scalehist/internal/near"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // The exit codes of scalehist.
@@ -137,6 +138,17 @@ func report(ctx context.Context, w io.Writer, err error) int {
 		}
 	}
 	message := strings.TrimPrefix(strings.TrimSpace(err.Error()), "scalehist: ")
-	fmt.Fprintf(w, "scalehist: %s\n", message)
+	fmt.Fprintf(w, "scalehist: %s\n", continued(plaintext.Lines(message)))
 	return code
+}
+
+// continued moves the further lines of an error in: what comes out of somebody's file in the middle of it is never a line of its own.
+func continued(message string) string {
+	lines := strings.Split(message, "\n")
+	for i, l := range lines {
+		if i > 0 && l != "" && !strings.HasPrefix(l, "\t") && !strings.HasPrefix(l, "  ") {
+			lines[i] = "  " + l
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -88,7 +88,7 @@ func runExplain(cmd *cobra.Command, s IO, f *explainFlags, path string) error {
 	if f.format == FormatJSON {
 		return s.PrintJSON(out)
 	}
-	_, err = fmt.Fprint(s.Out, out)
+	err = s.Page(out.String())
 	return err
 }
 
@@ -150,6 +150,6 @@ func completeOfReport(list func(*scalehist.ReplayReport) []string) cobra.Complet
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return list(r), cobra.ShellCompDirectiveNoFileComp
+		return printable(list(r)), cobra.ShellCompDirectiveNoFileComp
 	}
 }

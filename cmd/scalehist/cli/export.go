@@ -51,7 +51,7 @@ The log is sorted and the same for the same content, so it is also the way to se
 				return err
 			}
 			if to == "" || to == "-" {
-				return db.Export(cmd.Context(), s.Out, start, end, history.ExportOptions{})
+				return db.Export(cmd.Context(), s.json(), start, end, history.ExportOptions{})
 			}
 			progress := s.NewProgress("exporting lines", -1)
 			var lines int64

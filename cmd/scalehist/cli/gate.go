@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -82,7 +83,7 @@ The exit code is 0 when every limit holds, 1 on a violation, 2 on an error, such
 		Example: "  scalehist gate init > gate.yaml\n  scalehist gate schema > gate.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(s.Out, gate.Example())
+			err := s.Page(gate.Example())
 			return err
 		},
 	})
@@ -98,7 +99,7 @@ editors with the YAML language server complete metrics and mark what is wrong.`,
 			if err != nil {
 				return err
 			}
-			_, err = s.Out.Write(schema)
+			_, err = s.json().Write(schema)
 			return err
 		},
 	})
@@ -107,7 +108,7 @@ editors with the YAML language server complete metrics and mark what is wrong.`,
 
 func runGate(cmd *cobra.Command, s IO, f *gateFlags) error {
 	if f.explain {
-		_, err := fmt.Fprint(s.Out, metrics.Explain())
+		err := s.Page(metrics.Explain())
 		return err
 	}
 	if !slices.Contains([]string{pageText, pageMarkdown, pageJSON, pageGitHub}, f.format) {
@@ -158,11 +159,11 @@ func (f *gateFlags) print(s IO, v *gate.Verdict) (err error) {
 	case pageJSON:
 		return s.PrintJSON(v)
 	case pageMarkdown:
-		_, err = fmt.Fprint(s.Out, v.Markdown())
+		err = s.Page(v.Markdown())
 	case pageGitHub:
-		_, err = fmt.Fprint(s.Out, v.GitHub())
+		_, err = io.WriteString(s.commands(s.Out), v.GitHub())
 	default:
-		_, err = fmt.Fprint(s.Out, v.TextWithin(f.all, s.width()))
+		err = s.Page(v.TextWithin(f.all, s.width()))
 	}
 	return err
 }

@@ -60,10 +60,10 @@ appears complete or not at all.`,
 			progress.Set(report.Lines, "")
 			progress.Done()
 			for _, w := range report.Warnings {
-				fmt.Fprintf(s.Err, "warning: %s\n", w)
+				s.Errf("warning: %s\n", w)
 			}
 			c := report.Counts
-			fmt.Fprintf(s.Out, "%s: %s, %s to %s: %s added, %s, %s, %s\n", to, plural.Of(report.Lines, "line"),
+			s.Printf("%s: %s, %s to %s: %s added, %s, %s, %s\n", to, plural.Of(report.Lines, "line"),
 				stamp(report.From), stamp(report.To), plural.Of(c.Added, "object"), plural.Of(c.Updated, "update"), plural.Of(c.Deleted, "deletion"), plural.Of(c.Events, "event"))
 			return nil
 		},

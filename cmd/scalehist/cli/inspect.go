@@ -259,13 +259,13 @@ func (v *inspection) print(s IO, f Format) {
 	if c := v.Meta["cluster"]; c != "" {
 		name += " (cluster " + c + ")"
 	}
-	fmt.Fprintf(s.Out, "%s: %s to %s (%s), %s\n", name, stamp(v.From), stamp(v.To), v.To.Sub(v.From).Round(time.Millisecond), bytesText(v.Stats.FileBytes))
+	s.Printf("%s: %s to %s (%s), %s\n", name, stamp(v.From), stamp(v.To), v.To.Sub(v.From).Round(time.Millisecond), bytesText(v.Stats.FileBytes))
 	if src := v.Meta["source"]; src != "" {
-		fmt.Fprintf(s.Out, "source: %s\n", src)
+		s.Printf("source: %s\n", src)
 	}
-	fmt.Fprintf(s.Out, "origin: %s\n", originText(v.Origin))
+	s.Printf("origin: %s\n", originText(v.Origin))
 	if f == FormatWide {
-		fmt.Fprintf(s.Out, "sha256: %s\n", v.Hash)
+		s.Printf("sha256: %s\n", v.Hash)
 	}
 	if len(v.Recordings) > 1 || f == FormatWide {
 		t := Table{Title: "\nRecordings", Columns: []Column{{Name: "from"}, {Name: "to"}, {Name: "kinds", Wide: true}}}
@@ -307,10 +307,10 @@ func (v *inspection) print(s IO, f Format) {
 	v.printSteps(s, f)
 	v.Notes.print(s, f, v.Stats.Usages)
 	for _, w := range v.Warnings {
-		fmt.Fprintf(s.Out, "\nwarning: %s", w)
+		s.Printf("\nwarning: %s", w)
 	}
 	if len(v.Warnings) > 0 {
-		fmt.Fprintln(s.Out)
+		s.Printf("\n")
 	}
 }
 
@@ -318,18 +318,18 @@ func (v *inspection) printSettings(s IO, f Format) {
 	if len(v.Settings.Flags) == 0 {
 		return
 	}
-	fmt.Fprintf(s.Out, "\nAutoscaler settings (%s later)\n", plural.Of(len(v.Changes), "change"))
+	s.Printf("\nAutoscaler settings (%s later)\n", plural.Of(len(v.Changes), "change"))
 	for _, flag := range v.Settings.Flags {
-		fmt.Fprintf(s.Out, "%s\n", flag)
+		s.Printf("%s\n", flag)
 	}
 	if v.Settings.Priorities != "" {
-		fmt.Fprintf(s.Out, "priorities: %s\n", strings.TrimSpace(v.Settings.Priorities))
+		s.Printf("priorities: %s\n", strings.TrimSpace(v.Settings.Priorities))
 	}
 	if f != FormatWide {
 		return
 	}
 	for _, c := range v.Changes {
-		fmt.Fprintf(s.Out, "at %s: %s\n", stamp(c.At), strings.Join(c.Settings.Flags, " "))
+		s.Printf("at %s: %s\n", stamp(c.At), strings.Join(c.Settings.Flags, " "))
 	}
 }
 

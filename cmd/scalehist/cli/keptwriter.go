@@ -18,6 +18,9 @@ type keptWriter struct {
 	err error
 }
 
+// Unwrap is the writer underneath.
+func (k *keptWriter) Unwrap() io.Writer { return k.w }
+
 // Write implements io.Writer.
 func (k *keptWriter) Write(p []byte) (int, error) {
 	n, err := k.w.Write(p)

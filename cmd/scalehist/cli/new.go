@@ -146,7 +146,7 @@ func runNewScenario(cmd *cobra.Command, s IO, f *newFlags, history string) error
 		return fmt.Errorf("new scenario: %w", err)
 	}
 	if f.out == "" {
-		_, err := fmt.Fprint(s.Out, text)
+		err := s.Page(text)
 		return err
 	}
 	err = os.MkdirAll(filepath.Dir(f.out), 0o755)
@@ -160,7 +160,7 @@ func runNewScenario(cmd *cobra.Command, s IO, f *newFlags, history string) error
 	if f.form == formGo {
 		next = "go test " + goPackage(f.out)
 	}
-	fmt.Fprintf(s.Err, "wrote %s; run it: %s\n", f.out, next)
+	s.Errf("wrote %s; run it: %s\n", f.out, next)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/widetable"
 )
 
@@ -73,7 +74,7 @@ type Table struct {
 // Format decides about wide columns.
 func (s IO) PrintTable(t Table, f Format) {
 	if t.Title != "" {
-		fmt.Fprintln(s.Out, t.Title)
+		fmt.Fprintln(s.Out, plaintext.Lines(t.Title))
 	}
 	var show []int
 	for i, c := range t.Columns {
@@ -105,7 +106,7 @@ func (s IO) PrintTable(t Table, f Format) {
 		for _, i := range show {
 			cell := ""
 			if i < len(r) {
-				cell = r[i]
+				cell = plaintext.Escape(r[i])
 			}
 			row = append(row, cell)
 		}
@@ -116,8 +117,46 @@ func (s IO) PrintTable(t Table, f Format) {
 	}
 }
 
+// Printf prints to standard output: the format is layout, the arguments are values, each on one line. An error of standard output is kept
+// and reported in the end.
+func (s IO) Printf(format string, args ...any) {
+	fmt.Fprint(s.Out, plaintext.Sprintf(format, args...))
+}
+
+// Errf is Printf to standard error.
+func (s IO) Errf(format string, args ...any) {
+	fmt.Fprint(s.Err, plaintext.Sprintf(format, args...))
+}
+
+// Page prints a text that is laid out already.
+func (s IO) Page(text string) error {
+	_, err := io.WriteString(s.Out, text)
+	return err
+}
+
+// json is standard output for JSON.
+func (s IO) json() io.Writer { return styled(s.Out, plaintext.JSON) }
+
+// commands is w for annotations and other commands of CI systems.
+func (s IO) commands(w io.Writer) io.Writer { return styled(w, plaintext.Commands) }
+
+// raw is standard output for what must arrive as it is, and is not of people: scripts for shells, HTML.
+func (s IO) raw() io.Writer {
+	if w, ok := s.Out.(*plaintext.Writer); ok {
+		return w.Unwrap()
+	}
+	return s.Out
+}
+
+func styled(w io.Writer, style plaintext.Style) io.Writer {
+	if p, ok := w.(*plaintext.Writer); ok {
+		return p.As(style)
+	}
+	return w
+}
+
 // PrintJSON writes v indented, with a newline at the end.
-func (s IO) PrintJSON(v any) error { return writeJSON(s.Out, v) }
+func (s IO) PrintJSON(v any) error { return writeJSON(s.json(), v) }
 
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)

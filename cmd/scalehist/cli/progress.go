@@ -32,7 +32,7 @@ type Progress struct {
 func (s IO) NewProgress(what string, total int64) *Progress {
 	now := time.Now()
 	p := &Progress{io: s, what: what, total: total, now: time.Now, start: now, last: now}
-	p.screen, _ = s.Err.(*screen)
+	p.screen = screenOf(s.Err)
 	return p
 }
 
@@ -63,7 +63,7 @@ func (p *Progress) show(lines func(columns int) []string, line func() string) {
 		_ = p.screen.draw(lines) // progress that cannot be drawn must not fail the command
 		return
 	}
-	fmt.Fprintln(p.io.Err, line())
+	p.io.Errf("%s\n", line())
 }
 
 // Clear takes the progress off the terminal; the next Set draws it again.

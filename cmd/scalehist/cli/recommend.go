@@ -153,7 +153,7 @@ func runRecommend(cmd *cobra.Command, s IO, f *recommendFlags) error {
 		return s.PrintJSON(&api.Response{APIVersion: api.Version, Recommendation: answer, Warnings: warnings})
 	}
 	for _, w := range warnings {
-		fmt.Fprintf(s.Err, "warning: %s\n", w)
+		s.Errf("warning: %s\n", w)
 	}
 	printRecommendation(s, q, answer)
 	return nil

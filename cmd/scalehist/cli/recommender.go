@@ -138,7 +138,7 @@ func (f *recommenderFlags) run(cmd *cobra.Command, s IO) error {
 	if err != nil {
 		return fmt.Errorf("recommender serve: %w: choose another --listen", err)
 	}
-	fmt.Fprintf(s.Err, "serving %s://%s; Ctrl-C stops\n", scheme, listener.Addr())
+	s.Errf("serving %s://%s; Ctrl-C stops\n", scheme, listener.Addr())
 	return serveUntil(cmd.Context(), app, server, listener, f.timeout)
 }
 

@@ -10,7 +10,7 @@ import (
 
 // printRecommendation shows a recommendation to people: what to do, why, what is left.
 func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommendation) {
-	fmt.Fprintf(s.Out, "%s, strategy %s, scoring %s\n", q.Now.UTC().Format("2006-01-02T15:04:05Z"), r.Strategy, r.Scoring)
+	s.Printf("%s, strategy %s, scoring %s\n", q.Now.UTC().Format("2006-01-02T15:04:05Z"), r.Strategy, r.Scoring)
 	money := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -18,7 +18,7 @@ func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommenda
 		return strconv.FormatFloat(*v, 'g', 6, 64)
 	}
 	if len(r.ScaleUps) == 0 {
-		fmt.Fprintln(s.Out, "\nNo node group should grow.")
+		s.Printf("\nNo node group should grow.\n")
 	} else {
 		t := Table{Title: "\nScale up", Columns: []Column{{Name: "node group"}, {Name: "zone"}, {Name: "machine type"}, {Name: "from", Right: true}, {Name: "to", Right: true}, {Name: "price per hour", Right: true}}}
 		nodes := Table{Title: "\nNew nodes", Columns: []Column{{Name: "node"}, {Name: "pods", Right: true}, {Name: "takes"}, {Name: "reason"}}}
@@ -71,23 +71,23 @@ func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommenda
 		s.PrintTable(t, FormatTable)
 	}
 	printReasons(s, "\nCannot grow", "node group", len(r.Skipped), func(i int) (string, string) { return r.Skipped[i].NodeGroup, r.Skipped[i].Reason })
-	fmt.Fprintln(s.Out)
+	s.Printf("\n")
 	if n := len(r.Fits); n > 0 {
-		fmt.Fprintf(s.Out, "%d pending pods need no new node.\n", n)
+		s.Printf("%d pending pods need no new node.\n", n)
 	}
 	if c := r.Cost; c != nil {
-		fmt.Fprintf(s.Out, "Cost per hour: %.6g %s now, %.6g with the new nodes", c.Before, c.Currency, c.AfterScaleUp)
+		s.Printf("Cost per hour: %.6g %s now, %.6g with the new nodes", c.Before, c.Currency, c.AfterScaleUp)
 		if len(r.ScaleDowns) > 0 {
-			fmt.Fprintf(s.Out, ", %.6g without those that could go", c.After)
+			s.Printf(", %.6g without those that could go", c.After)
 		}
-		fmt.Fprintln(s.Out, ".")
+		s.Printf(".\n")
 	}
 	if len(r.ScaleUps) > 0 {
-		fmt.Fprintf(s.Out, "Optimality: %s (%s).\n", r.Optimality, r.Optimality.Method)
-		fmt.Fprintf(s.Out, "Scoring: %s.\n", r.ScoringRule)
+		s.Printf("Optimality: %s (%s).\n", r.Optimality, r.Optimality.Method)
+		s.Printf("Scoring: %s.\n", r.ScoringRule)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(s.Out, "Note: %s.\n", strings.TrimSuffix(n, "."))
+		s.Printf("Note: %s.\n", strings.TrimSuffix(n, "."))
 	}
 }
 

@@ -150,7 +150,7 @@ func (f *recordFlags) run(cmd *cobra.Command, s IO) error {
 	go func() { done <- r.Run(ctx) }()
 	started := make(chan error, 1)
 	go func() { started <- r.WaitForStart(ctx) }()
-	fmt.Fprintf(s.Err, "connecting to %s\n", cfg.Host)
+	s.Errf("connecting to %s\n", cfg.Host)
 	return f.watch(s, r, done, started, stop)
 }
 
@@ -195,18 +195,28 @@ func (f *recordFlags) beside() (*recorder.ControlPlane, *usage.Prometheus, error
 	return control, &p, p.Check()
 }
 
+// leastStart is how long a recording with --for may at least take to begin; tests shorten it.
+var leastStart = time.Minute
+
+// startTime is how long a recording with --for may take to begin: an API server that answers byte by byte would never let it.
+func (f *recordFlags) startTime() time.Duration { return max(f.duration, leastStart) }
+
 // watch shows the progress until the recording ends, then its summary.
 func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan error, stop func()) error {
 	var begin time.Time
 	var progress *Progress
-	var limit <-chan time.Time
+	var limit, startLimit <-chan time.Time
+	late := false
+	if f.duration > 0 && !f.wait {
+		startLimit = time.After(f.startTime())
+	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	last, outage := int64(0), outage{}
 	for {
 		select {
 		case err := <-started:
-			started = nil
+			started, startLimit = nil, nil
 			if err != nil {
 				continue // Run returns the reason
 			}
@@ -215,9 +225,9 @@ func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan err
 				limit = time.After(f.duration)
 			}
 			st := r.Stats()
-			fmt.Fprintf(s.Err, "recording %s into %s, node groups from %s; Ctrl-C stops\n", plural.Of(st.Objects, "object"), f.output, st.NodeGroups)
+			s.Errf("recording %s into %s, node groups from %s; Ctrl-C stops\n", plural.Of(st.Objects, "object"), f.output, st.NodeGroups)
 			for _, line := range recorder.RefusedText(r.Refused()) {
-				fmt.Fprintf(s.Err, "warning: %s\n", line)
+				s.Errf("warning: %s\n", line)
 			}
 			progress = s.NewProgress("recording", -1)
 			last = st.Changes
@@ -226,7 +236,7 @@ func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan err
 				if progress != nil {
 					progress.Clear()
 				}
-				fmt.Fprintln(s.Err, line)
+				s.Errf("%s\n", line)
 			}
 			if progress != nil {
 				st := r.Stats()
@@ -235,9 +245,15 @@ func (f *recordFlags) watch(s IO, r *recorder.Recorder, done, started <-chan err
 			}
 		case <-limit:
 			stop()
+		case <-startLimit:
+			late = true
+			stop()
 		case err := <-done:
 			if progress != nil {
 				progress.Done()
+			}
+			if late && begin.IsZero() {
+				return fmt.Errorf("record: the API server had not listed everything after %s, and --for %s is to end: give --for longer, or --wait", f.startTime(), f.duration)
 			}
 			if err != nil {
 				return fmt.Errorf("record: %w", err)
@@ -254,9 +270,9 @@ func (f *recordFlags) summary(s IO, st recorder.Stats, took time.Duration) error
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	fmt.Fprintf(s.Out, "recorded %s into %s\n", took.Round(time.Second), path)
-	fmt.Fprintf(s.Out, "%s at the end; %d added, %d updated, %d deleted, %s without effect on scaling, %s\n",
+	s.Printf("recorded %s into %s\n", took.Round(time.Second), path)
+	s.Printf("%s at the end; %d added, %d updated, %d deleted, %s without effect on scaling, %s\n",
 		plural.Of(st.Objects, "object"), c.Added, c.Updated, c.Deleted, plural.Of(c.Unchanged, "change"), plural.Of(c.Events, "event"))
-	fmt.Fprintf(s.Out, "node groups from %s\n", strings.TrimSpace(st.NodeGroups))
+	s.Printf("node groups from %s\n", strings.TrimSpace(st.NodeGroups))
 	return nil
 }

@@ -117,7 +117,7 @@ func runRedact(cmd *cobra.Command, s IO, src string, f *redactFlags) error {
 		return fmt.Errorf("redact: %s is written, but %w", f.to, err)
 	}
 	for _, w := range result.Warnings {
-		fmt.Fprintf(s.Err, "warning: %s\n", w)
+		s.Errf("warning: %s\n", w)
 	}
 	if f.format == FormatJSON {
 		return s.PrintJSON(redactedJSON{f.to, *result})

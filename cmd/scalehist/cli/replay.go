@@ -241,10 +241,10 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 		}
 	}
 	if f.format == FormatJSON {
-		if err := reports.JSON(s.Out, r); err != nil {
+		if err := reports.JSON(s.json(), r); err != nil {
 			return err
 		}
-	} else if _, err := fmt.Fprint(s.Out, reports.Text(r)); err != nil {
+	} else if err := s.Page(reports.Text(r)); err != nil {
 		return err
 	}
 	f.hintTruth(cmd, s, path)

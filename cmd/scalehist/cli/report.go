@@ -73,7 +73,7 @@ func runReport(cmd *cobra.Command, s IO, f *reportFlags, args []string) error {
 		in.Runs = append(in.Runs, html.Run{Label: labels[i], Report: r})
 	}
 	if f.out == "-" {
-		return html.Write(s.Out, in)
+		return html.Write(s.raw(), in)
 	}
 	out := f.out
 	if out == "" {
@@ -89,6 +89,6 @@ func runReport(cmd *cobra.Command, s IO, f *reportFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "%s (%d kB): open it in a browser\n", out, (info.Size()+999)/1000)
-	return err
+	s.Printf("%s (%d kB): open it in a browser\n", out, (info.Size()+999)/1000)
+	return nil
 }

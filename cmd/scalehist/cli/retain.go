@@ -61,7 +61,7 @@ refused: that recorder can be told how much to keep.`,
 			if format == FormatJSON {
 				return s.PrintJSON(retained{args[0], forgot, packed})
 			}
-			fmt.Fprintf(s.Out, "%s: begins at %s; forgot %d versions of objects, %d sightings of events, %d usages and %d samples: %s, was %s\n", args[0],
+			s.Printf("%s: begins at %s; forgot %d versions of objects, %d sightings of events, %d usages and %d samples: %s, was %s\n", args[0],
 				stamp(forgot.From), forgot.Versions, forgot.Events, forgot.Usages, forgot.Samples, bytesText(packed.After), bytesText(packed.Before))
 			return nil
 		},

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"k8s.io/klog/v2"
+
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // IO is where a command reads and writes. Tests pass buffers.
@@ -33,13 +35,13 @@ func Stdio() IO {
 
 // terminal is the writer behind those that this package puts around one.
 func terminal(w io.Writer) io.Writer {
-	switch k := w.(type) {
-	case *keptWriter:
-		return k.w
-	case *screen:
-		return k.w
+	for {
+		around, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return w
+		}
+		w = around.Unwrap()
 	}
-	return w
 }
 
 // isTerminal says whether w is a terminal that a person looks at.
@@ -53,11 +55,7 @@ func (s IO) width() int {
 	if n, err := strconv.Atoi(s.env("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	w := s.Out
-	if k, ok := w.(*keptWriter); ok {
-		w = k.w
-	}
-	if f, ok := w.(*os.File); ok && isTerminal(f) {
+	if f, ok := terminal(s.Out).(*os.File); ok && isTerminal(f) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return n
 		}
@@ -108,16 +106,22 @@ func Execute(ctx context.Context, args []string, s IO) int {
 		profiles profileFlags
 	)
 	out := &keptWriter{w: s.Out}
-	s.Out = out
+	// Whatever a command prints passes the writers of plaintext, below which is only what draws on the terminal.
+	printed := plaintext.New(out, s.color(s.Out))
 	if isTerminal(s.Err) && s.env("TERM") != "dumb" {
 		s.Err = newScreen(s.Err)
 	}
+	told := plaintext.New(s.Err, s.color(s.Err))
+	s.Out, s.Err = printed, told
 	set := &settings{io: s}
 	root := newRoot(s, &logs, &profiles, set)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	_ = printed.Flush() // the kept writer has its error
 	err = set.explain(usageOf(cmd, out.check(err)))
-	return report(ctx, s.Err, errors.Join(err, profiles.stop(), logs.close()))
+	code := report(ctx, s.Err, errors.Join(err, profiles.stop(), logs.close()))
+	_ = told.Flush() // where standard error cannot be written to, nobody can be told
+	return code
 }
 
 // newRootCommand is the command line with no settings from elsewhere.

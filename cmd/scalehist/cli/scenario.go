@@ -116,5 +116,5 @@ func (f *scenarioFlags) complete(*cobra.Command, []string, string) ([]string, co
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return slices.Sorted(maps.Keys(scenarios)), cobra.ShellCompDirectiveNoFileComp
+	return printable(slices.Sorted(maps.Keys(scenarios))), cobra.ShellCompDirectiveNoFileComp
 }

@@ -6,10 +6,11 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
+
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // screen is a terminal whose last lines change in place. What is written to it meanwhile (logs, warnings) appears above them.
@@ -33,6 +34,23 @@ func newScreen(w io.Writer) *screen {
 		return 80, 24
 	}}
 }
+
+// screenOf is the screen among the writers around a terminal, nil if there is none.
+func screenOf(w io.Writer) *screen {
+	for {
+		if s, ok := w.(*screen); ok {
+			return s
+		}
+		around, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return nil
+		}
+		w = around.Unwrap()
+	}
+}
+
+// Unwrap is the terminal.
+func (s *screen) Unwrap() io.Writer { return s.w }
 
 // Write implements io.Writer.
 func (s *screen) Write(p []byte) (int, error) {
@@ -65,20 +83,12 @@ func (s *screen) draw(lines func(columns int) []string) error {
 		// The last column stays free: some terminals begin a new line when it is written to.
 		for _, l := range lines(max(1, columns-1)) {
 			if len(s.lines) < rows-1 {
-				s.lines = append(s.lines, ansi.Truncate(strings.Map(printable, l), max(1, columns-1), "…"))
+				s.lines = append(s.lines, ansi.Truncate(plaintext.Escape(l), max(1, columns-1), "…"))
 			}
 		}
 	}
 	_, err := io.WriteString(s.w, text+joined(s.lines))
 	return err
-}
-
-// printable drops what would move the cursor: names come from files of others.
-func printable(r rune) rune {
-	if unicode.IsControl(r) {
-		return -1
-	}
-	return r
 }
 
 // erase takes the drawn lines off. A terminal that became narrower has broken them into several.

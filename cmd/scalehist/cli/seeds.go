@@ -131,9 +131,9 @@ func (s IO) printSeeds(out seedsResult, format Format) {
 		t.Rows = append(t.Rows, []string{strconv.FormatInt(r.Seed, 10), verdict, reports.OutcomeText(r.Outcome), r.Differs})
 	}
 	s.PrintTable(t, format)
-	fmt.Fprintf(s.Out, "\n%s: %d of %s agree with the %s (%.0f %%)\n", out.Scenario, out.Agreed, plural.Of(out.Seeds, "seed"), out.Against, 100*out.Share)
+	s.Printf("\n%s: %d of %s agree with the %s (%.0f %%)\n", out.Scenario, out.Agreed, plural.Of(out.Seeds, "seed"), out.Against, 100*out.Share)
 	if out.RealRuns > 1 {
-		fmt.Fprintf(s.Out, "of the real runs %d of %d ended as another did\n", out.RealAlike, out.RealRuns)
+		s.Printf("of the real runs %d of %d ended as another did\n", out.RealAlike, out.RealRuns)
 	}
 }
 

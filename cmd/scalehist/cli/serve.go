@@ -189,14 +189,14 @@ func (f *serveFlags) checkConfig(s IO) error {
 	}
 	problems := config.Unusable()
 	for _, p := range problems {
-		fmt.Fprintf(s.Err, "warning: %s\n", p)
+		s.Errf("warning: %s\n", p)
 	}
 	clusters := plural.Of(len(config.Clusters), "cluster")
 	if len(problems) > 0 {
-		fmt.Fprintf(s.Out, "%s: %s, %s: what it names cannot be used now\n", f.config, clusters, plural.Of(len(problems), "problem"))
+		s.Printf("%s: %s, %s: what it names cannot be used now\n", f.config, clusters, plural.Of(len(problems), "problem"))
 		return Differed()
 	}
-	fmt.Fprintf(s.Out, "%s: %s, no error\n", f.config, clusters)
+	s.Printf("%s: %s, no error\n", f.config, clusters)
 	return nil
 }
 
@@ -248,7 +248,7 @@ type stateLines struct {
 func (l *stateLines) printf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintf(l.s.Err, format+"\n", args...)
+	l.s.Errf(format+"\n", args...)
 }
 
 func (l *stateLines) cluster(c service.Status) {
@@ -270,9 +270,9 @@ func (l *stateLines) cluster(c service.Status) {
 		return
 	}
 	l.told[c.Name] = line
-	fmt.Fprintln(l.s.Err, line)
+	l.s.Errf("%s\n", line)
 	for _, missing := range c.Refused {
-		fmt.Fprintf(l.s.Err, "warning: %s: %s\n", c.Name, missing)
+		l.s.Errf("warning: %s: %s\n", c.Name, missing)
 	}
 }
 

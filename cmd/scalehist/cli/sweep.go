@@ -80,7 +80,7 @@ When it is stopped (Ctrl-C) it prints what is done. A replay that fails is a row
 
 func runSweep(cmd *cobra.Command, s IO, f *sweepFlags, args []string) error {
 	if f.explain {
-		_, err := fmt.Fprint(s.Out, metrics.Explain())
+		err := s.Page(metrics.Explain())
 		return err
 	}
 	if !slices.Contains([]string{pageText, pageMarkdown, pageJSON, pageCSV}, f.format) {
@@ -136,11 +136,11 @@ func (f *sweepFlags) print(s IO, r *sweep.Sweep) (err error) {
 	case pageJSON:
 		return s.PrintJSON(r)
 	case pageMarkdown:
-		_, err = fmt.Fprint(s.Out, r.Markdown())
+		err = s.Page(r.Markdown())
 	case pageCSV:
 		return r.CSV(s.Out)
 	default:
-		_, err = fmt.Fprint(s.Out, r.TextWithin(s.width()))
+		err = s.Page(r.TextWithin(s.width()))
 	}
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/scenario"
 	"github.com/scalehist/scalehist/internal/near"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
@@ -107,7 +108,7 @@ func completeScenario(_ *cobra.Command, args []string, _ string) ([]string, cobr
 			}
 		}
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return printable(out), cobra.ShellCompDirectiveNoFileComp
 }
 
 // scenarioEngines are the engines as scenarios name them.
@@ -248,7 +249,7 @@ func loadScenarios(s IO, files []scenarioFile) ([]*scenario.Scenario, error) {
 		case err == nil:
 			all = append(all, one...)
 		case file.sought && errors.Is(err, scenario.ErrNoScenario):
-			fmt.Fprintf(s.Err, "%s is passed over: it is no scenario\n", file.path)
+			s.Errf("%s is passed over: it is no scenario\n", file.path)
 		case errors.As(err, &problems):
 			wrong = append(wrong, problems.Problems...)
 		default:
@@ -279,7 +280,7 @@ func broken(err error) []ci.Outcome {
 			out = append(out, ci.Outcome{Name: filepath.Base(p.File), Status: ci.Broken, File: p.File})
 		}
 		last := &out[len(out)-1]
-		last.Problems = append(last.Problems, ci.Problem{File: p.File, Line: p.Line, Column: p.Column, Message: p.Message})
+		last.Problems = append(last.Problems, ci.Problem{File: p.File, Line: p.Line, Column: p.Column, Message: plaintext.Escape(p.Message)})
 	}
 	return out
 }

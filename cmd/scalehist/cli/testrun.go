@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,6 +22,7 @@ import (
 	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/scenario"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // testTitle names a run in JUnit and summaries.
@@ -58,7 +60,7 @@ func (f *testFlags) play(cmd *cobra.Command, s IO, all []*scenario.Scenario) err
 		progress.Clear()
 		for ; told < len(done) && done[told] != nil; told++ {
 			if f.format == pageText {
-				fmt.Fprint(s.Out, scenarioText(s, *done[told]))
+				_, _ = io.WriteString(s.commands(s.Out), scenarioText(s, *done[told])) // standard output keeps its error
 			}
 		}
 		progress.Set(int64(runs), "ran "+o.Name)
@@ -145,11 +147,11 @@ func (f *testFlags) one(ctx context.Context, env scenario.Env, one *scenario.Sce
 // scenarioText is a scenario as the terminal shows it: a line, and below it what is not as expected.
 func scenarioText(s IO, o ci.Outcome) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-7s %6.2fs  %s  %s\n", o.Status, o.Seconds, o.Name, o.Summary)
+	b.WriteString(plaintext.Sprintf("%-7s %6.2fs  %s  %s\n", o.Status, o.Seconds, o.Name, o.Summary))
 	head := strings.TrimRight(b.String(), " \n") + "\n"
 	b.Reset()
 	for _, p := range o.Problems {
-		fmt.Fprintf(&b, "  %s\n%s\n", strings.TrimSuffix(p.At()+": "+p.Title, ": "), reports.Indent(p.Message, "    "))
+		fmt.Fprintf(&b, "  %s\n%s\n", plaintext.Escape(strings.TrimSuffix(p.At()+": "+p.Title, ": ")), reports.Indent(plaintext.Lines(p.Message), "    "))
 	}
 	if b.Len() > 0 && ci.InGitHub(s.env) {
 		return ci.Inert(head) + ci.Group(o.Name, b.String())
@@ -162,11 +164,9 @@ func (f *testFlags) print(s IO, run ci.Run) error {
 	case pageJSON:
 		return s.PrintJSON(testResult{run.Count(ci.Passed) == len(run.Outcomes), run.Headline(), run.Outcomes})
 	case pageMarkdown:
-		_, err := fmt.Fprint(s.Out, run.Markdown())
-		return err
+		return s.Page(run.Markdown())
 	}
-	_, err := fmt.Fprintln(s.Out, run.Headline())
-	return err
+	return s.Page(run.Headline() + "\n")
 }
 
 // publish tells the CI, if there is one, and writes the files that are asked for. Annotations do not mix with JSON.
@@ -176,7 +176,7 @@ func (f *testFlags) publish(s IO, run ci.Run) error {
 		if f.format == pageText {
 			to = s.Out
 		}
-		if _, err := fmt.Fprint(to, run.GitHub(s.env)); err != nil {
+		if _, err := io.WriteString(s.commands(to), run.GitHub(s.env)); err != nil {
 			return err
 		}
 	}

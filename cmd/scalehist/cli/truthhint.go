@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +42,6 @@ func (f *replayFlags) hintTruth(cmd *cobra.Command, s IO, history string) {
 		return
 	}
 	if beside := truthBeside(history); beside != "" {
-		fmt.Fprintf(s.Err, "hint: %s has what the autoscaler did with this load in several runs; judge the replay by it with --truth %s\n", beside, beside)
+		s.Errf("hint: %s has what the autoscaler did with this load in several runs; judge the replay by it with --truth %s\n", beside, beside)
 	}
 }

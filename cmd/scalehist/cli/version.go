@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -45,7 +44,7 @@ that it writes; older ones are read as well.`,
 			if format == FormatJSON {
 				return s.PrintJSON(v)
 			}
-			fmt.Fprintf(s.Out, "scalehist %s\nkubernetes %s\nreport format %s\nhistory schema %d\n%s %s\n",
+			s.Printf("scalehist %s\nkubernetes %s\nreport format %s\nhistory schema %d\n%s %s\n",
 				v.Scalehist, v.Kubernetes, v.Report, v.History, v.Go, v.Platform)
 			return nil
 		},

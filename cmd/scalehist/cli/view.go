@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -37,7 +36,7 @@ Where standard output is no terminal, it prints the steps as text.`,
 			if isFile && isTerminal(in) && isTerminal(s.Out) && s.env("TERM") != "dumb" {
 				return view.Run(cmd.Context(), in, terminal(s.Out), s.color(s.Out), r)
 			}
-			_, err = fmt.Fprint(s.Out, view.Plain(r))
+			err = s.Page(view.Plain(r))
 			return err
 		},
 	}

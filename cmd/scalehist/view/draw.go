@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	reports "github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -314,6 +315,7 @@ func (m *Model) pageView() []string {
 
 // Plain is the steps as lines, for where no terminal is.
 func Plain(r *scalehist.ReplayReport) string {
+	r = plaintext.Values(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %d of %s mattered\n", clean(r.Scenario), clean(r.Autoscaler), len(r.Decisions), plural.Of(r.Loops, "loop"))
 	if line := verdictLine(r); line != "" {

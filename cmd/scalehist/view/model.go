@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // prompt is what a line of input at the bottom asks for.
@@ -46,6 +47,7 @@ type Model struct {
 
 // New is the app on a report, at its first step.
 func New(r *scalehist.ReplayReport) *Model {
+	r = plaintext.Values(r)
 	m := &Model{r: r, moments: newMoments(r), steps: make([]step, len(r.Decisions)), width: 80, height: 24, detailOf: [2]int{-1, 0}}
 	for i := range r.Decisions {
 		m.steps[i] = newStep(r, &r.Decisions[i])

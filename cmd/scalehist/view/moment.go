@@ -3,13 +3,12 @@ package view
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // count is a number from an instant on.
@@ -134,12 +133,5 @@ func clip(s string, width int) string {
 	return ansi.Truncate(clean(s), width, "…")
 }
 
-// clean drops what would move the cursor.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
+// clean escapes what would move the cursor.
+func clean(s string) string { return plaintext.Escape(s) }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scalehist/scalehist/internal/goldentest"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files; please read the diff before committing it")
@@ -59,7 +60,7 @@ func TestAnyTextIsOneCommand(t *testing.T) {
 			rt.Fatalf("%q", got)
 		}
 		head, message, _ := strings.Cut(strings.TrimPrefix(got, "::"), "::")
-		if back.Replace(message) != a.Message {
+		if back.Replace(message) != plaintext.Lines(a.Message) {
 			rt.Errorf("message %q of %q", message, got)
 		}
 		want := 4
@@ -69,7 +70,7 @@ func TestAnyTextIsOneCommand(t *testing.T) {
 		if n := len(strings.Split(head, ",")); n != want {
 			rt.Errorf("%d properties in %q", n, got)
 		}
-		if !strings.HasSuffix(head, "title="+property.Replace(a.Title)) {
+		if !strings.HasSuffix(head, "title="+property.Replace(plaintext.Lines(a.Title))) {
 			rt.Errorf("title of %q", got)
 		}
 	})

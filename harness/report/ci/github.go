@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // The variables of a GitHub workflow (https://docs.github.com/actions/reference/variables-reference). Workspace is where the
@@ -51,6 +53,7 @@ const longestMessage = 60_000
 
 // String is the workflow command, one line.
 func (a Annotation) String() string {
+	a.File, a.Title, a.Message = plaintext.Escape(a.File), plaintext.Lines(a.Title), plaintext.Lines(a.Message)
 	var where []string
 	if a.File != "" {
 		where = append(where, "file="+property.Replace(filepath.ToSlash(a.File)))
@@ -82,7 +85,7 @@ func shorten(s string, bytes int) string {
 
 // Group is a text that GitHub shows folded. No line of it is taken for a workflow command.
 func Group(title, body string) string {
-	return "::group::" + data.Replace(title) + "\n" + Inert(body) + "::endgroup::\n"
+	return "::group::" + data.Replace(plaintext.Lines(title)) + "\n" + Inert(plaintext.Lines(body)) + "::endgroup::\n"
 }
 
 // Inert changes the lines of a text that a runner would take for commands, and ends it with a newline. A runner looks at what

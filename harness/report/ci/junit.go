@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
+
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // Suite is a JUnit test suite; Add counts.
@@ -142,5 +144,5 @@ func clean(s string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}, plaintext.Lines(s))
 }

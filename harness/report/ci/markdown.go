@@ -3,6 +3,8 @@ package ci
 import (
 	"fmt"
 	"strings"
+
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // longestSummary bounds a summary in bytes: GitHub takes 1 MiB a step, and nothing of what is longer.
@@ -34,7 +36,7 @@ func (r Run) Markdown() string {
 			continue
 		}
 		var d strings.Builder
-		fmt.Fprintf(&d, "<details open><summary><b>%s</b></summary>\n\n", html(o.Name))
+		fmt.Fprintf(&d, "<details open><summary><b>%s</b></summary>\n\n", html(plaintext.Escape(o.Name)))
 		for _, p := range o.Problems {
 			fmt.Fprintf(&d, "%s\n\n%s\n", code(strings.TrimSuffix(p.At()+" "+p.Title, " ")), fenced(p.Message))
 		}
@@ -53,6 +55,7 @@ func (r Run) Markdown() string {
 
 // fenced is a code block, with a fence that is not in the text.
 func fenced(text string) string {
+	text = plaintext.Lines(text)
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -62,7 +65,7 @@ func fenced(text string) string {
 
 // code is a code span in a table or a line of text.
 func code(s string) string {
-	s = strings.NewReplacer("`", "'", "\n", " ", "|", "\\|").Replace(s)
+	s = strings.NewReplacer("`", "'", "\n", " ", "|", "\\|").Replace(plaintext.Lines(s))
 	if s == "" {
 		return ""
 	}
@@ -75,5 +78,5 @@ func cell(s string) string {
 }
 
 func html(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(plaintext.Lines(s))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 // Side is one report to compare. Label names it in tables; labels must differ.
@@ -120,6 +121,7 @@ type Pair struct {
 // Reports compares reports; the first is the baseline. It is an error to compare replays of different recordings unless
 // forced. Running replays is for the caller: whoever has reports can compare them.
 func Reports(sides []Side, o Options) (*Comparison, error) {
+	sides = plaintext.Values(sides) // what is said of them is text in lines, whoever prints it
 	if len(sides) < 2 {
 		return nil, errors.New("there is nothing to compare: give two reports or more")
 	}

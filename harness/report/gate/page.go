@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -20,7 +21,7 @@ func (v *Verdict) Text(all bool) string { return v.TextWithin(all, 0) }
 // TextWithin is Text for a terminal so many columns wide: a table that is wider becomes two lines a check. 0 is no limit.
 func (v *Verdict) TextWithin(all bool, width int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "gate: %s against %s, policy %s\n\n", v.Candidate, v.Baseline, v.Policy)
+	fmt.Fprintf(&b, "gate: %s against %s, policy %s\n\n", plaintext.Escape(v.Candidate), plaintext.Escape(v.Baseline), plaintext.Escape(v.Policy))
 	t, quiet, rows := v.table(all, "")
 	if rows > 0 {
 		page := report.Trimmed(t.Render())
@@ -254,7 +255,8 @@ func (v *Verdict) Markdown() string {
 	if !v.Passed {
 		word = "❌ failed"
 	}
-	fmt.Fprintf(&b, "## Autoscaling gate: %s\n\n%s. Candidate `%s`, baseline `%s`, policy `%s`.\n\n", word, strings.TrimPrefix(v.Headline(), "verdict: "), v.Candidate, v.Baseline, v.Policy)
+	fmt.Fprintf(&b, "## Autoscaling gate: %s\n\n%s. Candidate `%s`, baseline `%s`, policy `%s`.\n\n", word, strings.TrimPrefix(v.Headline(), "verdict: "),
+		plaintext.Escape(v.Candidate), plaintext.Escape(v.Baseline), plaintext.Escape(v.Policy))
 	t, quiet, rows := v.table(false, "❌ ")
 	if rows > 0 {
 		b.WriteString(t.RenderMarkdown() + "\n\n")

@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/report/compare"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -106,6 +107,7 @@ func (v *Verdict) Violations() int {
 // candidate, if there are any. A limit that could be judged nowhere is an error: it would seem to hold. So is a policy that
 // excuses every scenario, or one that asks for a deterministic candidate where there was one run of it.
 func Judge(policy *Policy, baseline, candidate []Scenario, repeats ...[]Scenario) (*Verdict, error) {
+	baseline, candidate, repeats = plaintext.Values(baseline), plaintext.Values(candidate), plaintext.Values(repeats) // the verdict is text in lines
 	v := &Verdict{Policy: policy.Path, Scenarios: []Judgment{}}
 	var pairs []pair
 	for _, name := range names(baseline, candidate) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
 var (
@@ -46,7 +47,7 @@ const packFrom = 256 << 10
 
 // Write writes the page. The same input gives the same bytes.
 func Write(w io.Writer, in Input) error {
-	v, err := buildView(in)
+	v, err := buildView(plaintext.Values(in)) // a browser obeys what reorders text
 	if err != nil {
 		return err
 	}
@@ -122,12 +123,18 @@ func hash(s string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Save writes what report.Save does, and the page beside it.
+// Save writes what report.Save does, and the page beside it: all of one report, or none.
 func Save(dir string, r *scalehist.ReplayReport) error {
-	if err := report.Save(dir, r); err != nil {
+	files, err := report.Files(r)
+	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(dir, FileName), Input{Runs: []Run{{Label: r.Autoscaler, Report: r}}})
+	var page bytes.Buffer
+	if err := Write(&page, Input{Runs: []Run{{Label: r.Autoscaler, Report: r}}}); err != nil {
+		return err
+	}
+	files[FileName] = page.Bytes()
+	return report.SaveFiles(dir, r, files)
 }
 
 // WriteFile writes the page into a file, which appears when it is whole.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -97,7 +98,7 @@ func Measure(outcomes []Outcome, o Options) (*Sweep, error) {
 	}
 	s.markFront()
 	s.note()
-	return s, nil
+	return plaintext.Values(s), nil
 }
 
 // CheckAxes finds what is wrong with the names of metrics before anything is replayed.

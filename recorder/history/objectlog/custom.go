@@ -45,6 +45,9 @@ func (r *Reader) custom(raw json.RawMessage, kind string) (scalehist.Object, err
 	if meta.Name == "" {
 		return nil, r.errorf(r.number, "object (%s): metadata.name is missing", kind)
 	}
+	if twice := twiceIn(raw, &map[string]any{}); twice != "" {
+		return nil, r.errorf(r.number, "object (%s %s): %s", kind, meta.Name, twice)
+	}
 	o := &unstructured.Unstructured{}
 	if err := o.UnmarshalJSON(raw); err != nil {
 		return nil, r.errorf(r.number, "object (%s %s): %s", kind, meta.Name, jsonProblem(err))

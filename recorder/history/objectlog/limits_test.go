@@ -38,6 +38,13 @@ func TestImpossibleValuesNameTheirLine(t *testing.T) {
 		{"endless recording", record("Recording", `"to":"2126-01-01T00:00:00Z"`), `key "spec.to": 2126-01-01T00:00:00Z is more than ten years after`},
 		{"inverted gap", record("Gap", `"to":"2025-01-01T00:00:00Z","why":"x"`), `Gap r): key "spec.to"`},
 		{"usage", record("Usage", `"container":"c","cpuMilli":-1,"memoryBytes":1`), `usage is 0 or more`},
+		{"not UTF-8", strings.Replace(pod(`"nodeName":"n?"`), "?", "\xff", 1), `is not UTF-8`},
+		{"NUL in a name", line(at, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a\u0000b"}}`), `key "object.metadata.name" has a NUL in it`},
+		{"NUL in a key", line(at, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","labels":{"a\u0000b":""}}}`), `has a NUL in it`},
+		{"key twice", line(at, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","name":"b"},"spec":{}}`), `Pod b): key "metadata.name" is there twice`},
+		{"label twice", line(at, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","labels":{"l":"1","l":"2"}}}`), `key "metadata.labels.l" is there twice`},
+		{"custom key twice", line(at, `{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"a"},"spec":{"weight":1,"weight":2}}`), `NodePool a): key "spec.weight" is there twice`},
+		{"line's key twice", `{"at":"2026-01-01T00:00:01Z","at":"2026-01-01T00:00:02Z","op":"add","object":{}}`, `key "at" is there twice`},
 		{"stray year", line("2226-01-01T00:00:00Z", fmt.Sprintf(namespace, "b")), `key "at": 2226-01-01T00:00:00Z is more than ten years from 2026-01-01T00:00:00Z, of a line before`},
 		{"stray year before", line("1970-01-01T00:00:00Z", fmt.Sprintf(namespace, "b")), `key "at": 1970-01-01T00:00:00Z is more than ten years from`},
 	} {
@@ -50,6 +57,7 @@ func TestImpossibleValuesNameTheirLine(t *testing.T) {
 		})
 	}
 	for _, fine := range []string{group(`"maxSize":2147483647,"targetSize":100000`), pod(`"containers":[{"name":"a","resources":{"requests":{"cpu":"0"}}}]`),
+		line(at, `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e"},"message":"printed \u0000 by a program"}`), pod(`"nodeName":"a\\u0000b"`),
 		record("Recording", `"to":"2027-01-01T00:00:00Z"`), record("Recording", ``), strings.Replace(pod(`"overhead":{"cpu":"-1"}`), `"op":"add"`, `"op":"delete"`, 1)} {
 		if _, _, err := readAll(t, strings.NewReader(fine+"\n")); err != nil {
 			t.Errorf("%s: %v", fine, err)

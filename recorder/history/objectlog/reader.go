@@ -30,6 +30,8 @@ type Line struct {
 	// ObjectAt is the object's own time of the change, zero if the log does not say.
 	ObjectAt time.Time
 	Op       scalehist.Op
+	// Weight is about what the line takes in memory, in bytes, where it was read.
+	Weight int64
 	// Object is typed: a Kubernetes object, a v1alpha1.NodeGroup, or a record of this package.
 	Object scalehist.Object
 }
@@ -40,6 +42,12 @@ const (
 	// reorderWindow is how many lines late a line may come. A recorder that watches many kinds writes a little out of
 	// order; a log that is not sorted at all is refused.
 	reorderWindow = 1024
+	// maxHeld bounds the lines in that window by their weight: those of a cluster take some 10 MiB.
+	maxHeld = 128 << 20
+	// maxElements bounds the values of a line: what is a few bytes of text may be a kilobyte in memory. etcd's 1.5 MiB hold fewer.
+	maxElements = 200_000
+	// elementWeight is what a value is taken to take in memory, in bytes.
+	elementWeight = 512
 )
 
 // Reader reads a log, sorted by time: lines up to 1024 places late are put where they belong, lines of one instant
@@ -51,6 +59,7 @@ type Reader struct {
 	number  int64
 	ended   bool
 	pending lineHeap
+	held    int64     // the weight of pending
 	newest  time.Time // of all lines read
 	last    time.Time // of all lines given out
 	oldest  time.Time // of all lines read, with latest
@@ -97,7 +106,7 @@ func (r *Reader) Warnings() []string {
 // Read gives the next line in time order, io.EOF after the last. Any other error names file, line and key, and ends
 // the log.
 func (r *Reader) Read() (Line, error) {
-	for !r.ended && len(r.pending) <= reorderWindow {
+	for !r.ended && len(r.pending) <= reorderWindow && (r.held <= maxHeld || len(r.pending) == 0) {
 		l, err := r.scan()
 		if errors.Is(err, io.EOF) {
 			r.ended = true
@@ -110,8 +119,8 @@ func (r *Reader) Read() (Line, error) {
 			continue
 		}
 		if l.At.Before(r.last) {
-			return Line{}, r.errorf(l.Number, `key "at": %s is more than %d lines late: sort the log by "at"`,
-				l.At.Format(time.RFC3339Nano), reorderWindow)
+			return Line{}, r.errorf(l.Number, `key "at": %s is more than %d lines late: sort the log by "at" (of large lines, more than %d MiB late)`,
+				l.At.Format(time.RFC3339Nano), reorderWindow, maxHeld>>20)
 		}
 		if l.At.Before(r.newest) {
 			r.moved++
@@ -119,11 +128,13 @@ func (r *Reader) Read() (Line, error) {
 			r.newest = l.At
 		}
 		heap.Push(&r.pending, l)
+		r.held += l.Weight
 	}
 	if len(r.pending) == 0 {
 		return Line{}, io.EOF
 	}
 	l := heap.Pop(&r.pending).(Line)
+	r.held -= l.Weight
 	r.last = l.At
 	return l, nil
 }
@@ -137,10 +148,15 @@ func (r *Reader) scan() (Line, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return Line{}, nil
 	}
+	elements := int64(bytes.Count(text, []byte(",")))
+	if elements > maxElements {
+		return Line{}, r.errorf(r.number, "the line has more than %d values: is this an object log?", maxElements)
+	}
 	l, err := r.parse(text)
 	if err != nil {
 		return Line{}, err
 	}
+	l.Weight = int64(len(text)) + elements*elementWeight
 	l.Number = r.number
 	if l.Object == nil {
 		return l, nil
@@ -212,6 +228,9 @@ func (r *Reader) parse(text []byte) (Line, error) {
 	if text = bytes.TrimSpace(text); text[0] == '[' {
 		return Line{}, r.errorf(r.number, "a JSON array: an object log has one JSON object in each line (jq -c '.[]' makes lines of an array)")
 	}
+	if problem := textProblem(text); problem != "" {
+		return Line{}, r.errorf(r.number, "%s", problem)
+	}
 	var e entry
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -220,6 +239,9 @@ func (r *Reader) parse(text []byte) (Line, error) {
 	}
 	if dec.More() {
 		return Line{}, r.errorf(r.number, "more than one JSON value in the line")
+	}
+	if twice := twiceIn(text, &entry{}); twice != "" {
+		return Line{}, r.errorf(r.number, "%s", twice)
 	}
 	var l Line
 	var err error
@@ -306,6 +328,11 @@ func (r *Reader) object(raw json.RawMessage) (scalehist.Object, error) {
 	}
 	if o.GetName() == "" {
 		return nil, r.errorf(r.number, "object (%s): metadata.name is missing", id.Kind)
+	}
+	if again, err := Scheme.New(gvk); err == nil {
+		if twice := twiceIn(raw, again); twice != "" {
+			return nil, r.errorf(r.number, "object (%s %s): %s", id.Kind, o.GetName(), twice)
+		}
 	}
 	if g, isGroup := o.(*v1alpha1.NodeGroup); isGroup {
 		if problem := groupProblem(raw, g); problem != "" {
