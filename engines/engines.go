@@ -31,7 +31,7 @@ func ClusterAutoscaler(expander ...string) harness.NewAutoscaler {
 			env.Warn(w)
 		}
 		settings.Seed = env.Seed
-		settings.NamelessTies = env.NamelessTies
+		settings.NamelessTies, settings.NodesAsStored = env.NamelessTies, env.NodesAsStored
 		return virtualca.New(env.Cluster, env.Provider, settings)
 	}
 }

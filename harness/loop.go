@@ -166,7 +166,7 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	s.Flags = append(append([]string(nil), s.Flags...), r.opts.flags...)
 	inForce := s
 	engine, err := r.opts.autoscaler(Env{
-		Cluster: r.cluster, Provider: r.provider, Settings: s, Seed: r.opts.seed, NamelessTies: r.opts.ties == TiesByCreation, Warn: r.ledger.warn,
+		Cluster: r.cluster, Provider: r.provider, Settings: s, Seed: r.opts.seed, NamelessTies: r.opts.ties == TiesByCreation, NodesAsStored: r.opts.ties == TiesUpstream, Warn: r.ledger.warn,
 		InForce: func(changed scalehist.CASettings) { inForce = changed },
 	})
 	if err != nil {

@@ -24,6 +24,8 @@ type Env struct {
 	Seed int64
 	// NamelessTies: what an engine leaves to chance must not depend on what names hash to (TiesByCreation).
 	NamelessTies bool
+	// NodesAsStored: see TiesUpstream.
+	NodesAsStored bool
 	// InForce tells the report what the engine made of Settings, if it changed them.
 	InForce func(scalehist.CASettings)
 	// Warn puts a line into the report: a flag that is not modelled, say.
@@ -43,10 +45,16 @@ const (
 	// TiesByCreation breaks ties by creation and by the order of names: histories that differ in names only, and sort
 	// alike, replay alike.
 	TiesByCreation Ties = "creation"
+	// TiesUpstream leaves nodes of equal score to the scheduler's own order, and looks at nodes for removal as Go walks the map that
+	// upstream keeps them in. It is nearest to the real components, and slower in memory: the scheduler remembers nothing.
+	TiesUpstream Ties = "upstream"
 )
 
 // TiesKinds lists the ways to break ties, the default first.
-var TiesKinds = []Ties{TiesByHash, TiesByCreation}
+var TiesKinds = []Ties{TiesByHash, TiesByCreation, TiesUpstream}
+
+// tieBreaks are what the ways to break ties mean to the scheduler.
+var tieBreaks = map[Ties]profile.TieBreak{TiesByHash: profile.TiesByHash, TiesByCreation: profile.TiesByCreation, TiesUpstream: profile.TiesUpstream}
 
 // Observer sees a replay from inside; a fixture maker records through it. Any method may be nil.
 type Observer struct {

@@ -58,12 +58,12 @@ func (o options) checkPlane() error {
 }
 
 func (r *run) bootPlane(ctx context.Context) (kvcl.ControlPlane, error) {
-	o := kvcl.Options{Now: r.in.Start, Scoring: r.opts.scoring, NamelessTies: r.opts.ties == TiesByCreation}
+	o := kvcl.Options{Now: r.in.Start, Scoring: r.opts.scoring, TieBreak: tieBreaks[r.opts.ties]}
 	switch {
 	case r.opts.plane != nil:
 		return r.opts.plane(ctx, o)
 	case r.opts.planeName == Memory:
-		return memory.Start(ctx, memory.Options{Now: o.Now, Scoring: o.Scoring, NamelessTies: o.NamelessTies, Recall: true})
+		return memory.Start(ctx, memory.Options{Now: o.Now, Scoring: o.Scoring, TieBreak: o.TieBreak, Recall: true})
 	}
 	return kvcl.Start(ctx, o)
 }

@@ -187,7 +187,7 @@ func (p *snapshotPlayback) engine(s *scalehist.ClusterState, provider *cloudprov
 	settings.Flags = slices.Concat(settings.Flags, p.opts.flags)
 	inForce := settings
 	engine, err := p.opts.autoscaler(Env{
-		Cluster: still{s.Objects}, Provider: provider, Settings: settings, Seed: p.opts.seed, NamelessTies: p.opts.ties == TiesByCreation,
+		Cluster: still{s.Objects}, Provider: provider, Settings: settings, Seed: p.opts.seed, NamelessTies: p.opts.ties == TiesByCreation, NodesAsStored: p.opts.ties == TiesUpstream,
 		Warn: func(w string) {
 			if !slices.Contains(p.out.Warnings, w) {
 				p.out.Warnings = append(p.out.Warnings, w)

@@ -70,6 +70,7 @@ type Autoscaler struct {
 	lastScaleUpFail time.Time
 	exampleCache    map[string]*example
 	listing         listing
+	nodes           nodeStore
 	// events is when an event was last written, unready the copies of nodes that only count as not ready.
 	events  map[string]time.Time
 	unready map[*corev1.Node]*corev1.Node

@@ -25,7 +25,9 @@ type loop struct {
 	groups []scalehist.NodeGroup
 	group  map[string]scalehist.NodeGroup
 	// nodes are all nodes, readyNodes counts the ready and schedulable ones, groupOf names each node's group.
-	nodes      []*corev1.Node
+	nodes []*corev1.Node
+	// listed are the nodes in the order in which upstream would have listed them, as far as that is played.
+	listed     []*corev1.Node
 	readyNodes int
 	groupOf    map[string]string
 	// bound are the pods that take room, by node; pending those that ask for it.
@@ -122,7 +124,11 @@ func (l *loop) run(ctx context.Context) error {
 		}
 	}
 	l.listPods()
-	if err := l.a.checker.Reset(l.objects, l.nodes, func(n string) []*corev1.Pod { return l.bound[n] }); err != nil {
+	l.listed = l.nodes
+	if l.a.settings.NodesAsStored {
+		l.listed = l.a.nodes.list(l.nodes, l.a.settings.Seed, l.d.Loop)
+	}
+	if err := l.a.checker.Reset(l.objects, l.listed, func(n string) []*corev1.Pod { return l.bound[n] }); err != nil {
 		return fmt.Errorf("cluster snapshot: %w", err)
 	}
 	l.a.checker.Chance(l.a.settings.Seed<<32 + int64(l.d.Loop-1))

@@ -17,6 +17,9 @@ type Settings struct {
 	// NamelessTies shuffles what is listed by its place in the list, not by its name: clusters that differ in names only,
 	// and sort alike, are decided alike.
 	NamelessTies bool
+	// NodesAsStored lists nodes as Go walks the informer's map of them: up to eight in the order in which they came, mostly from the
+	// first on. Else a list of them begins at any node alike.
+	NodesAsStored bool
 	// Priorities is the YAML of the priority expander's ConfigMap.
 	Priorities string
 

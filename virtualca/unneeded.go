@@ -14,7 +14,10 @@ func (l *loop) nodesToDelete() (empty, drained []*unneededNode) {
 	}
 	floor := l.newFloor()
 	order := l.a.down.order
-	if !l.a.settings.NodesAsListed {
+	switch {
+	case l.a.settings.NodesAsStored:
+		order = freshWalk(order, l.a.settings.Seed, l.d.Loop)
+	case !l.a.settings.NodesAsListed:
 		order = circleOrder(order, l.a.settings.Seed, l.d.Loop, tieName(&l.a.settings, func(n string) string { return n }))
 	}
 	for _, withPods := range []bool{false, true} {

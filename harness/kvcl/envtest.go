@@ -27,8 +27,8 @@ type Options struct {
 	Now time.Time
 	// Scoring is how the scheduler prefers nodes; empty means upstream's default.
 	Scoring profile.Scoring
-	// NamelessTies is that of profile.Options.
-	NamelessTies bool
+	// TieBreak is that of profile.Options.
+	TieBreak profile.TieBreak
 	// LogDir gets kube-apiserver.log, etcd.log and scheduler.log; empty means no logs. It is
 	// made if it does not exist.
 	LogDir string
@@ -81,7 +81,7 @@ func Start(ctx context.Context, o Options) (*EnvTest, error) {
 func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
 	e := &EnvTest{inbox: newInbox(), closeLog: func() {}, logDir: o.LogDir}
 	server := &httpServer{inbox: e.inbox}
-	e.plane = plane.New(server, plane.Options{Scoring: o.Scoring, NamelessTies: o.NamelessTies, EmitEvents: o.EmitEvents})
+	e.plane = plane.New(server, plane.Options{Scoring: o.Scoring, TieBreak: o.TieBreak, EmitEvents: o.EmitEvents})
 	begin := time.Now()
 	if err := makeLogDir(o.LogDir); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ type booted struct {
 	err error
 }
 
-// NewPool starts booting size virtual clusters. Now, Scoring and NamelessTies of the options are not used: Get has them.
+// NewPool starts booting size virtual clusters. Now, Scoring and TieBreak of the options are not used: Get has them.
 func NewPool(o Options, size int) *Pool { return newPool(o, size, boot) }
 
 func newPool(o Options, size int, start func(context.Context, Options) (*EnvTest, error)) *Pool {
@@ -91,7 +91,7 @@ func (p *Pool) Get(ctx context.Context, o Options) (*EnvTest, error) {
 		if b.err != nil {
 			return nil, fmt.Errorf("virtual cluster from the pool: %w", b.err)
 		}
-		b.e.plane.Configure(o.Scoring, o.NamelessTies)
+		b.e.plane.Configure(o.Scoring, o.TieBreak)
 		if err := b.e.plane.Start(ctx, o.Now); err != nil {
 			return nil, errors.Join(err, b.e.Close())
 		}

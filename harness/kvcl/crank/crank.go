@@ -26,15 +26,16 @@ const maxErrors = 10
 // Options are what the crank needs of a control plane.
 type Options struct {
 	Scoring profile.Scoring
-	// NamelessTies is that of profile.Options.
-	NamelessTies bool
+	// TieBreak is that of profile.Options.
+	TieBreak profile.TieBreak
 	// Ordinal is the creation number of a pod by its UID.
 	Ordinal func(types.UID) int64
 	// Flush carries out writes and feeds what became of them, with Set and Remove, before it returns.
 	Flush func(ctx context.Context, writes []Write) error
 	// EmitEvents asks for the scheduler's events among the writes.
 	EmitEvents bool
-	// Recall lets the scheduler remember, per shape of pod and node, what it has worked out already. Its answers are the same.
+	// Recall lets the scheduler remember, per shape of pod and node, what it has worked out already. Its answers are the same. With
+	// TiesUpstream it does not: the memory does not know where upstream's searches end.
 	Recall bool
 }
 
@@ -115,13 +116,13 @@ func New(ctx context.Context, now time.Time, opts Options) (*Crank, error) {
 	c := &Crank{opts: opts, clock: clocktesting.NewFakeClock(now), done: make(chan struct{}, 1)}
 	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	sopts, err := profile.SchedulerOptions(profile.Options{
-		Clock:        c.clock,
-		Scoring:      opts.Scoring,
-		NamelessTies: opts.NamelessTies,
-		Ordinal:      opts.Ordinal,
-		BindVolumes:  c.bindVolumes,
-		Reserved:     func(*corev1.Pod) { c.open = true },
-		Bound:        c.bound,
+		Clock:       c.clock,
+		Scoring:     opts.Scoring,
+		TieBreak:    opts.TieBreak,
+		Ordinal:     opts.Ordinal,
+		BindVolumes: c.bindVolumes,
+		Reserved:    func(*corev1.Pod) { c.open = true },
+		Bound:       c.bound,
 	})
 	if err != nil {
 		c.cancel()
@@ -136,13 +137,9 @@ func New(ctx context.Context, now time.Time, opts Options) (*Crank, error) {
 		c.cancel()
 		return nil, fmt.Errorf("create scheduler: %w", err)
 	}
-	if opts.NamelessTies {
-		profile.WrapNameless(c.sched, opts.Ordinal)
-	} else {
-		profile.Wrap(c.sched)
-	}
-	if opts.Recall {
-		c.recall, err = recall.Install(ctx, c.sched, recall.Options{Scoring: opts.Scoring, NamelessTies: opts.NamelessTies, Ordinal: opts.Ordinal})
+	profile.Wrap(c.sched, opts.TieBreak, opts.Ordinal)
+	if opts.Recall && opts.TieBreak != profile.TiesUpstream {
+		c.recall, err = recall.Install(ctx, c.sched, recall.Options{Scoring: opts.Scoring, TieBreak: opts.TieBreak, Ordinal: opts.Ordinal})
 		if err != nil {
 			c.Close()
 			return nil, err

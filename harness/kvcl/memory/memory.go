@@ -22,8 +22,8 @@ type Options struct {
 	Now time.Time
 	// Scoring is how the scheduler prefers nodes; empty means upstream's default.
 	Scoring profile.Scoring
-	// NamelessTies is that of profile.Options.
-	NamelessTies bool
+	// TieBreak is that of profile.Options.
+	TieBreak profile.TieBreak
 	// Recall is that of crank.Options.
 	Recall bool
 }
@@ -48,7 +48,7 @@ func Start(ctx context.Context, o Options) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Plane{plane: plane.New(s, plane.Options{Scoring: o.Scoring, NamelessTies: o.NamelessTies, Recall: o.Recall})}
+	m := &Plane{plane: plane.New(s, plane.Options{Scoring: o.Scoring, TieBreak: o.TieBreak, Recall: o.Recall})}
 	if err := m.plane.Start(ctx, o.Now); err != nil {
 		return nil, err
 	}

@@ -42,11 +42,9 @@ const (
 // Options are what the profile needs of the control plane around it. All but Scoring are required.
 type Options struct {
 	// Clock stamps pods as they enter the queue.
-	Clock   clock.WithTicker
-	Scoring Scoring
-	// NamelessTies breaks ties by creation and by the order of names instead of by what names hash to: clusters that differ
-	// in names only, and sort alike, are scheduled alike.
-	NamelessTies bool
+	Clock    clock.WithTicker
+	Scoring  Scoring
+	TieBreak TieBreak
 	// Ordinal is the creation number of a pod by its UID: the order among pods of one priority that entered the
 	// queue at the same instant.
 	Ordinal func(types.UID) int64
@@ -82,7 +80,7 @@ func SchedulerOptions(o Options) ([]scheduler.Option, error) {
 		QueueSort: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
 			return &queueSort{ordinal: o.Ordinal}, nil
 		},
-		Preemption:    newPreemption(o.Ordinal, o.NamelessTies),
+		Preemption:    newPreemption(o.Ordinal, o.TieBreak == TiesByCreation),
 		VolumeBinding: newVolumeBinding(o.BindVolumes),
 		Tracker: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
 			return &tracker{reserved: o.Reserved, bound: o.Bound}, nil

@@ -13,13 +13,34 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Wrap gives every profile of s the deterministic tie-break among nodes of equal score. Call it once, before the
-// first cycle.
-//
-// Upstream takes the first of the list, whose order depends on when nodes joined and where the last search ended. We
-// set the field the score heap compares next to a hash of pod and node: the winner by score never changes, ties
+// TieBreak says which of several nodes of equal score gets a pod.
+type TieBreak int
+
+const (
+	// TiesByHash: a hash of pod and node decides, as mixed as a random choice.
+	TiesByHash TieBreak = iota
+	// TiesByCreation: creation and the order of names decide instead of what names hash to. Clusters that differ in names only, and
+	// sort alike, are scheduled alike.
+	TiesByCreation
+	// TiesUpstream leaves it to upstream's heap of scores, which compares random numbers that only HTTP extenders set (Kubernetes 1.36,
+	// prioritizeNodes): what is on top hangs on when nodes joined and where the last search ended.
+	TiesUpstream
+)
+
+// Wrap gives every profile of s the tie-break among nodes of equal score. Call it once, before the first cycle.
+func Wrap(s *scheduler.Scheduler, t TieBreak, ordinal func(types.UID) int64) {
+	switch t {
+	case TiesByHash:
+		wrapHashed(s)
+	case TiesByCreation:
+		wrapNameless(s, ordinal)
+	case TiesUpstream:
+	}
+}
+
+// wrapHashed sets the field the score heap compares next to a hash of pod and node: the winner by score never changes, ties
 // spread over the nodes as a random choice would, and the outcome is the same whatever the order of informer events.
-func Wrap(s *scheduler.Scheduler) {
+func wrapHashed(s *scheduler.Scheduler) {
 	for name, f := range s.Profiles {
 		s.Profiles[name] = tieBreaker{f}
 	}
@@ -36,9 +57,9 @@ func (t tieBreaker) RunScorePlugins(ctx context.Context, state fwk.CycleState, p
 	return scores, status
 }
 
-// WrapNameless is Wrap for Options.NamelessTies: what is hashed is the pod's creation ordinal and the node's place among
+// wrapNameless is for TiesByCreation: what is hashed is the pod's creation ordinal and the node's place among
 // the nodes to choose from, by name.
-func WrapNameless(s *scheduler.Scheduler, ordinal func(types.UID) int64) {
+func wrapNameless(s *scheduler.Scheduler, ordinal func(types.UID) int64) {
 	for name, f := range s.Profiles {
 		s.Profiles[name] = namelessTieBreaker{f, ordinal}
 	}

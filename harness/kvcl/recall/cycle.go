@@ -217,7 +217,7 @@ func (c *cycle) winner() (string, bool) {
 		return c.fit[ties[0]].name, true
 	}
 	var order profile.Ties
-	if c.opts.NamelessTies {
+	if c.opts.TieBreak == profile.TiesByCreation {
 		order = profile.NewNamelessTies(c.opts.Ordinal(c.pod.UID))
 	} else {
 		order = profile.NewTies(c.pod)
@@ -225,7 +225,7 @@ func (c *cycle) winner() (string, bool) {
 	top, host, unique := -1, "", true
 	for _, i := range ties {
 		part := c.fit[i].name
-		if c.opts.NamelessTies {
+		if c.opts.TieBreak == profile.TiesByCreation {
 			part = place(i) // candidates are in order of names
 		}
 		switch rank := order.Rank(part); {

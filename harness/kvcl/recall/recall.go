@@ -20,9 +20,9 @@ import (
 // Options say which profile the scheduler was made with.
 type Options struct {
 	Scoring profile.Scoring
-	// NamelessTies and Ordinal are those of profile.Options.
-	NamelessTies bool
-	Ordinal      func(types.UID) int64
+	// TieBreak and Ordinal are those of profile.Options.
+	TieBreak profile.TieBreak
+	Ordinal  func(types.UID) int64
 }
 
 // Stats count scheduling cycles.

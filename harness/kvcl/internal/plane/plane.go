@@ -19,8 +19,8 @@ type Settled = crank.Result
 // Options of a plane.
 type Options struct {
 	Scoring profile.Scoring
-	// NamelessTies is that of profile.Options.
-	NamelessTies bool
+	// TieBreak is that of profile.Options.
+	TieBreak profile.TieBreak
 	// Recall is that of crank.Options.
 	Recall bool
 	// EmitEvents writes the scheduler's events to the server.
@@ -45,19 +45,19 @@ type Stats struct{ Apply, Schedule time.Duration }
 func New(s Server, o Options) *Plane { return &Plane{opts: o, server: s, store: newStore()} }
 
 // Configure chooses the scheduler's profile, before Start.
-func (pl *Plane) Configure(s profile.Scoring, namelessTies bool) {
-	pl.opts.Scoring, pl.opts.NamelessTies = s, namelessTies
+func (pl *Plane) Configure(s profile.Scoring, t profile.TieBreak) {
+	pl.opts.Scoring, pl.opts.TieBreak = s, t
 }
 
 // Start starts virtual time, and the scheduler.
 func (pl *Plane) Start(ctx context.Context, now time.Time) error {
 	c, err := crank.New(ctx, now, crank.Options{
-		Scoring:      pl.opts.Scoring,
-		NamelessTies: pl.opts.NamelessTies,
-		Recall:       pl.opts.Recall,
-		Ordinal:      func(uid types.UID) int64 { return pl.store.podOrdinal[uid] },
-		Flush:        pl.flush,
-		EmitEvents:   pl.opts.EmitEvents,
+		Scoring:    pl.opts.Scoring,
+		TieBreak:   pl.opts.TieBreak,
+		Recall:     pl.opts.Recall,
+		Ordinal:    func(uid types.UID) int64 { return pl.store.podOrdinal[uid] },
+		Flush:      pl.flush,
+		EmitEvents: pl.opts.EmitEvents,
 	})
 	if err != nil {
 		return err
