@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
 	"github.com/scalehist/scalehist/harness/truth"
 )
@@ -47,6 +48,12 @@ var _ = Describe("The truth about a real autoscaler", func() {
 
 			Expect(report).To(AgreeWithTruth(truthOf(name)))
 			Expect(report).To(MatchGolden(golden(name)))
+		}, SpecTimeout(4*time.Minute))
+
+		It("holds with upstream's ties for the replay of "+name, func(ctx SpecContext) {
+			report := ReplayFor(ctx, runLength(truthOf(name)), Recording(name), ClusterAutoscaler(), harness.WithTies(harness.TiesUpstream))
+
+			Expect(report).To(AgreeWithTruth(truthOf(name)))
 		}, SpecTimeout(4*time.Minute))
 	}
 })

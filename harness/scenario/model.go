@@ -18,7 +18,7 @@ type Scenario struct {
 	Flags       []string `yaml:"flags,omitempty" jsonschema_description:"Autoscaler flags that override the recorded ones: --expander=most-pods."`
 	NoScaleDown bool     `yaml:"noScaleDown,omitempty" jsonschema_description:"Keep the autoscaler from removing nodes, whatever was recorded."`
 	Seed        *int64   `yaml:"seed,omitempty" jsonschema_description:"What the real autoscaler leaves to chance: each seed is one of its possible runs."`
-	Ties        string   `yaml:"ties,omitempty" jsonschema:"enum=hash,enum=creation" jsonschema_description:"How ties between equals are broken: hash (default), or creation."`
+	Ties        string   `yaml:"ties,omitempty" jsonschema:"enum=hash,enum=creation,enum=upstream" jsonschema_description:"How ties between equals are broken: hash (default), creation, or upstream."`
 	Scheduler   string   `yaml:"scheduler,omitempty" jsonschema:"enum=default,enum=bin-packing" jsonschema_description:"Scoring of the scheduler."`
 
 	ControlPlane    string `yaml:"controlPlane,omitempty" jsonschema:"enum=envtest,enum=memory" jsonschema_description:"What the virtual cluster runs on: memory (default; the API server's registries), or envtest (a real API server). The report is the same."`

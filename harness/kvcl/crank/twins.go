@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -153,5 +152,5 @@ func (c *Crank) twinFailed(ctx context.Context, info *framework.QueuedPodInfo, o
 	d.UnschedulablePlugins = sets.New(d.UnschedulablePlugins.UnsortedList()...) // the queue keeps it with the pod
 	status := fwk.NewStatus(o.code).WithError(&framework.FitError{Pod: info.Pod, NumAllNodes: o.nodes, Diagnosis: d})
 	nominating := o.nominating
-	c.sched.FailureHandler(ctx, c.sched.Profiles[corev1.DefaultSchedulerName], info, status, &nominating, time.Now())
+	c.sched.FailureHandler(ctx, c.sched.Profiles[corev1.DefaultSchedulerName], info, status, &nominating, c.clock.Now())
 }
