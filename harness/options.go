@@ -135,7 +135,7 @@ func (o options) check() error {
 		return err
 	}
 	if !slices.Contains(TiesKinds, o.ties) {
-		return fmt.Errorf("ties %q: choose hash or creation", o.ties)
+		return fmt.Errorf("ties %q: choose hash, creation or upstream", o.ties)
 	}
 	if o.batch != nil && *o.batch < 0 {
 		return fmt.Errorf("batch interval %s is negative", *o.batch)

@@ -339,7 +339,7 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	}
 	ties := harness.Ties(f.ties)
 	if !slices.Contains(harness.TiesKinds, ties) {
-		return nil, UsageErrorf(cmd, "--ties %q: want hash or creation", f.ties)
+		return nil, UsageErrorf(cmd, "--ties %q: want hash, creation or upstream", f.ties)
 	}
 	if f.duration < 0 || f.delay < 0 || f.batch < 0 || f.deletion < 0 {
 		return nil, UsageErrorf(cmd, "--for, --provision-delay, --deletion-delay and --batch-interval must not be negative")
