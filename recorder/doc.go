@@ -33,7 +33,7 @@
 //     recording is several transactions at that one instant: a reader at work meanwhile may see part of it.
 //   - At an instant when Flush returned and nothing had changed since, the state is the API server's.
 //   - What was committed stays: a recorder that is killed loses at most what it had not committed, which lies in the gap
-//     before the next recording.
+//     before the next recording. A power cut takes what came after the last sign of life; Flush gives one.
 //
 // What goes wrong is told by Stats.Trouble and the log, and tried again: API servers that are away, credentials that
 // expire (Options.Reload), a full disk (the queue is held, and with it the watches), clocks that differ. A history that

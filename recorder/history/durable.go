@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,6 +45,20 @@ func walk(err error, f func(*sqlite.Error)) {
 			walk(one, f)
 		}
 	}
+}
+
+// durably runs f, which writes one transaction, and syncs it with all that was written before it. Else a commit is in the
+// kernel's hands only, until the log is copied into the file (https://www.sqlite.org/pragma.html#pragma_synchronous): that
+// outlives the process, and is much faster, but a power cut may take hours of a quiet cluster with it.
+func (w *Writer) durably(ctx context.Context, f func() error) (err error) {
+	if _, err := w.db.ExecContext(ctx, `PRAGMA synchronous = FULL`); err != nil {
+		return err
+	}
+	defer func() {
+		_, e := w.db.ExecContext(context.WithoutCancel(ctx), `PRAGMA synchronous = NORMAL`)
+		err = errors.Join(err, e)
+	}()
+	return f()
 }
 
 // GrowGap is Gap for one that is not over, or that may be told again: a gap of the same kinds with the same beginning, or

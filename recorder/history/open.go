@@ -23,12 +23,12 @@ type DB struct {
 	file     string // its RealPath then
 	db       *sql.DB
 	from, to time.Time
-	private  string // folder of a copy with today's schema, "" if the file has it
+	private  string // folder of a copy that can be read as it is, "" if the file can
 }
 
 // Open opens a history for reading. The file is never modified; it may be read-only, in a read-only directory, and it
 // may be written by a recorder at the same time. A file with an older schema is read through a private copy that is
-// brought up to date, as it was when it was opened. Errors: MissingError, CorruptError, ForeignError, NewerError,
+// brought up to date, as it was when it was opened, and so is one whose writer was ended while it made or closed it. Errors: MissingError, CorruptError, ForeignError, NewerError,
 // OlderError, EmptyError.
 func Open(ctx context.Context, path string) (*DB, error) {
 	file, err := RealPath(path)
@@ -50,6 +50,11 @@ func openFile(ctx context.Context, path, file string) (*DB, error) {
 	}
 	out := &DB{path: path, file: file, db: db}
 	err = out.check(ctx)
+	if halfDone(err) {
+		if err = out.rollBack(ctx); err == nil {
+			err = out.check(ctx)
+		}
+	}
 	if older := (*OlderError)(nil); errors.As(err, &older) {
 		if err = out.upgrade(ctx, older); err == nil {
 			err = out.check(ctx)
@@ -71,7 +76,16 @@ func (db *DB) upgrade(ctx context.Context, older *OlderError) error {
 		older.Err = err
 		return older
 	}
+	return db.goOver(dir)
+}
+
+// goOver reads from a private copy in a folder from now on, and removes the folder at the end.
+func (db *DB) goOver(dir string) error {
+	former := db.private
 	db.private = dir
+	if former != "" {
+		defer os.RemoveAll(former) //nolint:errcheck // in the folder for temporary files
+	}
 	copied := filepath.Join(dir, copyName)
 	header, err := readHeader(db.path, copied)
 	if err != nil {
@@ -110,6 +124,12 @@ func (db *DB) check(ctx context.Context) error {
 		return readError(db.path, err)
 	}
 	if app != applicationID {
+		// A new file is a database before it is a history: what ends a writer in between leaves one of nothing.
+		if made, err := readSchema(ctx, db.db); app == 0 && version == 0 && err == nil && len(made) == 0 {
+			return &EmptyError{Path: db.path}
+		} else if err != nil {
+			return readError(db.path, err)
+		}
 		return &ForeignError{Path: db.path, What: "another SQLite database"}
 	}
 	if know := SchemaVersion(); version < 1 {
@@ -226,7 +246,7 @@ func checkForWriting(ctx context.Context, path, file string, o Options) (fresh b
 	case err == nil:
 		return false, errors.Join(checkOrigin(ctx, db.db, path, o), db.Close())
 	case errors.As(err, &empty):
-		return false, nil
+		return true, nil
 	}
 	return false, err
 }

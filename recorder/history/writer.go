@@ -80,10 +80,9 @@ func (w *Writer) open(ctx context.Context, file string, o Options) error {
 	if err := migrate(ctx, w.db); err != nil {
 		return fmt.Errorf("history %s: %w", w.path, err)
 	}
-	if !fresh { // one that only a writer could bring up to date was not looked into before
-		if err := checkOrigin(ctx, w.db, w.path, o); err != nil {
-			return err
-		}
+	// One that only a writer could bring up to date was not looked into before.
+	if err := checkOrigin(ctx, w.db, w.path, o); err != nil {
+		return err
 	}
 	w.identity = o.Identity
 	if fresh {
@@ -127,7 +126,7 @@ func (w *Writer) Begin(ctx context.Context, at time.Time, kinds []string) (Recor
 			w.path, fromNS(ns).Format(time.RFC3339Nano), fromNS(w.last).Format(time.RFC3339Nano))
 	}
 	var id int64
-	err = w.inTx(ctx, func(tx *sql.Tx) error {
+	begin := func(tx *sql.Tx) error {
 		var previous sql.NullInt64
 		if err := tx.QueryRowContext(ctx, `SELECT max(coalesce(to_ns, alive_ns)) FROM recording`).Scan(&previous); err != nil {
 			return err
@@ -152,19 +151,29 @@ func (w *Writer) Begin(ctx context.Context, at time.Time, kinds []string) (Recor
 		}
 		id, err = res.LastInsertId()
 		return err
-	})
-	if err != nil {
+	}
+	if err := w.durably(ctx, func() error { return w.inTx(ctx, begin) }); err != nil {
 		return Recording{}, fmt.Errorf("history %s: begin: %w", w.path, err)
 	}
 	w.recording, w.last = id, ns
 	return Recording{ID: id, From: fromNS(ns), Kinds: kinds}, nil
 }
 
-// Alive notes that the recorder was watching at an instant, so that a quiet stretch before a crash is no gap.
+// Alive notes that the recorder was watching at an instant, so that a quiet stretch before a crash is no gap. It is synced:
+// neither it nor what was written before it is lost when the power is.
 func (w *Writer) Alive(ctx context.Context, at time.Time) error {
 	ns, err := instant(at)
 	if err == nil {
-		_, err = w.db.ExecContext(ctx, `UPDATE recording SET alive_ns = max(alive_ns, ?) WHERE id = ?`, ns, w.recording)
+		err = w.durably(ctx, func() error {
+			return w.inTx(ctx, func(tx *sql.Tx) error {
+				// SQLite writes, and syncs, nothing where a row becomes what it is: it becomes something else first.
+				if _, err := tx.ExecContext(ctx, `UPDATE recording SET alive_ns = -1 - alive_ns WHERE id = ?`, w.recording); err != nil {
+					return err
+				}
+				_, err := tx.ExecContext(ctx, `UPDATE recording SET alive_ns = max(-1 - alive_ns, ?) WHERE id = ?`, ns, w.recording)
+				return err
+			})
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("history %s: alive: %w", w.path, err)
