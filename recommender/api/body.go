@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -30,6 +31,48 @@ func (r *received) take(n int64) bool {
 
 func (r *received) give(n int64) { r.now.Add(-n) }
 
+// drainGrace is how long a body that is being sent when the server is told to end may still take.
+const drainGrace = time.Second
+
+// incoming are the connections whose bodies are being read. One that has stalled would else keep the server from ending for as long as
+// reading may take.
+type incoming struct {
+	mu   sync.Mutex
+	by   time.Time // when all have to be read; zero: each has its own time
+	from map[*http.ResponseController]bool
+}
+
+// begin reads from a connection until then. It is to be finished before the handler returns.
+func (i *incoming) begin(control *http.ResponseController, until time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.from == nil {
+		i.from = map[*http.ResponseController]bool{}
+	}
+	i.from[control] = true
+	if !i.by.IsZero() && i.by.Before(until) {
+		until = i.by
+	}
+	_ = control.SetReadDeadline(until) // a test's recorder has no connection
+}
+
+// finish says that nothing is read from the connection any more.
+func (i *incoming) finish(control *http.ResponseController) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.from, control)
+}
+
+// end bounds the reading of all bodies, those that begin from now on included.
+func (i *incoming) end(by time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.by = by
+	for control := range i.from {
+		_ = control.SetReadDeadline(by) // who sent it may have gone
+	}
+}
+
 // readChunk is how much of a body is asked for at once.
 const readChunk = 32 << 10
 
@@ -37,7 +80,8 @@ const readChunk = 32 << 10
 // long is refused: the deadline stays on the connection, which closes it.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, taken int64, err error) {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(s.o.Clock.Now().Add(s.o.ReadTimeout))                                                                             // a test's recorder has no connection
+	s.incoming.begin(control, s.o.Clock.Now().Add(s.o.ReadTimeout))
+	defer s.incoming.finish(control)
 	if t := r.Header.Get("Content-Type"); t != "" && !strings.Contains(t, "json") && !strings.HasPrefix(t, "application/x-www-form-urlencoded") { // which is curl's default
 		return nil, 0, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Type %q", t), advice: "send application/json"}
 	}
@@ -66,6 +110,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, t
 			return data.Bytes(), taken, nil
 		case errors.As(err, &over):
 			return nil, taken, s.tooLarge()
+		case errors.Is(err, os.ErrDeadlineExceeded) && s.draining.Load():
+			return nil, taken, draining()
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil, taken, &problem{status: http.StatusRequestTimeout, kind: kindTimeout, detail: fmt.Sprintf("the body had not come after %s", s.o.ReadTimeout),
 				advice: "send it at once, packed with gzip if the line is slow"}

@@ -21,7 +21,7 @@ import (
 func (s *Server) working(handle func(http.ResponseWriter, *http.Request, []byte) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Load() {
-			s.fail(w, r, &problem{status: http.StatusServiceUnavailable, kind: kindDraining, detail: "the server is shutting down", advice: "ask again", retryAfter: "1"})
+			s.fail(w, r, draining())
 			return
 		}
 		packed, taken, err := s.receive(w, r)
@@ -52,6 +52,11 @@ func (s *Server) working(handle func(http.ResponseWriter, *http.Request, []byte)
 			s.fail(w, r, err)
 		}
 	}
+}
+
+// draining refuses a request of a server that is about to end.
+func draining() *problem {
+	return &problem{status: http.StatusServiceUnavailable, kind: kindDraining, detail: "the server is shutting down", advice: "ask again", retryAfter: "1"}
 }
 
 func (s *Server) recommend(w http.ResponseWriter, r *http.Request, body []byte) error {

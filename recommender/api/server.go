@@ -76,6 +76,7 @@ type Server struct {
 	slots    chan struct{}
 	received received
 	draining atomic.Bool
+	incoming incoming
 }
 
 // OpenAPI is the OpenAPI 3.1 document of the API, as docs/recommender.openapi.json has it.
@@ -130,8 +131,12 @@ func (s *Server) HTTPServer() *http.Server {
 		WriteTimeout: s.o.ReadTimeout + s.o.Timeout + time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 }
 
-// Drain makes the server unready and refuses new recommendations; those under way go on. Call it before Shutdown.
-func (s *Server) Drain() { s.draining.Store(true) }
+// Drain makes the server unready and refuses new recommendations; those under way go on, and bodies that are being sent have a
+// second to arrive. Call it before Shutdown.
+func (s *Server) Drain() {
+	s.draining.Store(true)
+	s.incoming.end(s.o.Clock.Now().Add(drainGrace))
+}
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()

@@ -299,6 +299,25 @@ func TestIdleRequestsKeepNobodyOut(t *testing.T) {
 	}
 }
 
+// TestDrainingEndsIdleRequests: who sends no body does not keep a server from ending.
+func TestDrainingEndsIdleRequests(t *testing.T) {
+	s := newTestServer(t, Options{})
+	conn := idle(t, s)
+	s.Drain()
+	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("it is still waited for, up to %s: %v", DefaultReadTimeout, err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantProblem(t, response, body, http.StatusServiceUnavailable, kindDraining)
+}
+
 // TestReceivingIsBounded: what all requests hold while they are read is bounded, and given back.
 func TestReceivingIsBounded(t *testing.T) {
 	s := newTestServer(t, Options{})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -138,7 +139,7 @@ func report(ctx context.Context, w io.Writer, err error) int {
 		}
 	}
 	message := strings.TrimPrefix(strings.TrimSpace(err.Error()), "scalehist: ")
-	fmt.Fprintf(w, "scalehist: %s\n", continued(plaintext.Lines(message)))
+	fmt.Fprintf(w, "scalehist: %s\n", continued(plaintext.Lines(bounded(message))))
 	return code
 }
 
@@ -151,4 +152,26 @@ func continued(message string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// The beginning and the end of a message that are shown, in bytes: it begins with where, and ends with what to do. What a hostile file holds
+// may be quoted between them.
+const (
+	messageBegin = 8 << 10
+	messageEnd   = 2 << 10
+)
+
+// bounded leaves out the middle of a message that is too long for anybody to read.
+func bounded(message string) string {
+	if len(message) <= messageBegin+messageEnd {
+		return message
+	}
+	begin, end := messageBegin, len(message)-messageEnd
+	for begin > 0 && !utf8.RuneStart(message[begin]) {
+		begin--
+	}
+	for end < len(message) && !utf8.RuneStart(message[end]) {
+		end++
+	}
+	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", message[:begin], end-begin, message[end:])
 }

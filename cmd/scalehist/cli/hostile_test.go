@@ -156,3 +156,22 @@ func TestInspectNotes(t *testing.T) {
 		t.Errorf("inspect -o json: %v\n%+v\n%s", err, got, out)
 	}
 }
+
+// What a file holds may be quoted in a message, but not whole, however long it is: the rest of the message says what to do.
+func TestMessagesAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"policy.yaml": "limits:\n  cost: " + strings.Repeat("a", 1<<20) + "\n",
+		"keys.yaml":   strings.Repeat("x", 1<<20) + ": 1\n",
+		"lines.yaml":  "limits:\n" + strings.Repeat("  nothing-of-the-kind: +0\n  \"\\n\": +0\n", 5_000),
+	} {
+		policy := filepath.Join(dir, name)
+		if err := os.WriteFile(policy, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, _, errs := scalehist(t, "", "gate", "--baseline", dir, "--candidate", dir, "--policy", policy)
+		if code != cli.ExitFailed || len(errs) > 16<<10 || !strings.Contains(errs, name) {
+			t.Errorf("%s: %d, %d bytes: %.300s", name, code, len(errs), errs)
+		}
+	}
+}
