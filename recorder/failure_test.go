@@ -79,7 +79,10 @@ func (c *cable) carry(l net.Listener) {
 		if err != nil {
 			return
 		}
-		far, err := net.Dial("tcp", c.to)
+		c.mu.Lock()
+		to := c.to
+		c.mu.Unlock()
+		far, err := net.Dial("tcp", to)
 		if err != nil {
 			_ = near.Close()
 			continue
@@ -90,6 +93,14 @@ func (c *cable) carry(l net.Listener) {
 		go c.pass(far, near)
 		go c.pass(near, far)
 	}
+}
+
+// lead makes new connections go elsewhere, and says where they went.
+func (c *cable) lead(to string) (former string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	former, c.to = c.to, to
+	return former
 }
 
 // cut ends all connections; new ones work.

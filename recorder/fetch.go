@@ -2,8 +2,10 @@ package recorder
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
+	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -69,8 +71,22 @@ func (w *watched) watchStream(ctx context.Context, o metav1.ListOptions) (watch.
 	if err != nil {
 		return nil, err
 	}
+	if reflect.TypeOf(stream) == reflect.TypeOf(watch.NewEmptyWatch()) {
+		return nil, unansweredError{}
+	}
 	return newStripped(stream), nil
 }
+
+// unansweredError: a connection was made, and closed before anybody answered, as load balancers do whose API server is
+// away. client-go calls that a watch that is over already (rest.Request.Watch); nothing stood, so it is as if the
+// connection had been refused: tried again, from where the last watch was.
+type unansweredError struct{}
+
+func (unansweredError) Error() string {
+	return "the connection was closed, or timed out, before the API server answered"
+}
+
+func (unansweredError) Unwrap() error { return syscall.ECONNREFUSED }
 
 // stripped strips what a watch delivers.
 type stripped struct {

@@ -402,8 +402,13 @@ func TestClockSkew(t *testing.T) {
 	}
 }
 
-// TestClockJump: a clock that is set is noted; forward it leaves a gap, back it must not make time stand still.
+// TestClockJump: a clock that is set is noted; forward it leaves a gap, back it must not make time stand still. What
+// happens before, between and after is there, in its order.
 func TestClockJump(t *testing.T) {
+	c, ns := client(t)
+	happens := func(name string) {
+		must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, name), metav1.CreateOptions{}))
+	}
 	path := filepath.Join(t.TempDir(), "h.db")
 	wall := &offClock{}
 	r, err := New(cluster, Options{Path: path, Clock: wall})
@@ -419,21 +424,35 @@ func TestClockJump(t *testing.T) {
 	if err := r.WaitForStart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	flush := func() {
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	happens("before")
+	flush()
 	before := r.now()
 	wall.set(time.Hour)
 	after := r.now()
 	until(t, "the jump forward", func() bool { return strings.Contains(r.Stats().Trouble, "set forward by 1h0m0") })
+	happens("between")
+	flush()
 	wall.set(0)
 	stuck := r.now()
 	until(t, "the jump back", func() bool { return strings.Contains(r.Stats().Trouble, "set back by 1h0m0") })
 	if !r.now().After(stuck) {
 		t.Error("time stands still after the clock was set back")
 	}
+	happens("after")
+	flush()
+	end := r.now()
 	stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	gaps, err := open(t, path).Gaps(t.Context(), before, after)
+	db := open(t, path)
+	checkJumps(t, db, ns, end)
+	gaps, err := db.Gaps(t.Context(), before, after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,6 +460,41 @@ func TestClockJump(t *testing.T) {
 		return len(g.Kinds) == 0 && !g.To.After(after) && g.To.Sub(g.From) > 59*time.Minute && strings.Contains(g.Why, "set forward")
 	}) {
 		t.Errorf("gaps %+v, want one of the hour that was left out", gaps)
+	}
+}
+
+// checkJumps compares a history whose clock leapt by an hour, forward and back, with what happened.
+func checkJumps(t *testing.T, db *history.DB, ns string, end time.Time) {
+	t.Helper()
+	if err := db.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"before", "between", "after"}, podNames(snapshotAt(t, db, end), ns)); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+	var order []string
+	for change, err := range db.Changes(t.Context(), time.Time{}, time.Time{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := change.Object; o.GetNamespace() == ns && history.KindOf(o) == "Pod" {
+			order = append(order, o.GetName())
+		}
+	}
+	if diff := cmp.Diff([]string{"before", "between", "after"}, order); diff != "" {
+		t.Errorf("order of the pods (-want +got):\n%s", diff)
+	}
+	var jumps []time.Duration
+	for s, err := range db.Samples(t.Context(), time.Time{}, time.Time{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Series == JumpSeries {
+			jumps = append(jumps, time.Duration(s.Value*float64(time.Second)).Round(time.Second))
+		}
+	}
+	if diff := cmp.Diff([]time.Duration{time.Hour, -time.Hour}, jumps); diff != "" {
+		t.Errorf("jumps (-want +got):\n%s", diff)
 	}
 }
 

@@ -84,7 +84,7 @@ func (db *DB) goOver(dir string) error {
 	former := db.private
 	db.private = dir
 	if former != "" {
-		defer os.RemoveAll(former) //nolint:errcheck // in the folder for temporary files
+		defer os.RemoveAll(former)
 	}
 	copied := filepath.Join(dir, copyName)
 	header, err := readHeader(db.path, copied)
