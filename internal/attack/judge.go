@@ -14,7 +14,7 @@ import (
 var traces = []string{"panic:", "goroutine ", "fatal error:", "runtime error", "http: panic serving", "SIGSEGV", ".go:"}
 
 // jargon is what only those understand who wrote the program. "Go struct field" is not: kubectl says so too, and it names the field.
-var jargon = regexp.MustCompile(`Go value|struct \{|\*?\bv1alpha1\.[A-Z]|reflect\.|unmarshal(ling)? errors`)
+var jargon = regexp.MustCompile(`Go value|struct \{|\*?\bv1alpha1\.[A-Z]|reflect\.`)
 
 // longest is how much a command may say about what is wrong, in bytes: hostile input is not to be repeated whole.
 const longest = 16 << 10
