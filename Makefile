@@ -7,6 +7,8 @@ GEN       = gen
 PROCS    ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 FUZZTIME ?= 20s
 COUNT    ?= 6
+# The first of the seeds of make attack.
+SEED     ?= 1
 # What takes longest is begun first: go test keeps the order of its arguments.
 LONGEST   = ./scenarios ./cmd/scalehist/cli ./recorder ./harness/kvcl/crosscheck
 BENCH    ?= .
@@ -14,7 +16,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record record-check golden lint bench bench-keep fuzz mutation build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
+.PHONY: help scenarios test record record-check golden lint bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +73,9 @@ fuzz: ## Run every fuzz target for FUZZTIME (20s)
 
 mutation: ## Break one rule of the virtual autoscaler at a time; fails when nothing notices; writes fixtures/conformance/mutations.md
 	$(GO) run ./internal/mutation
+
+attack: ## Give scalehist broken input of all kinds, and fail on what it does wrong: make attack [FOR=10m] [SEED=1] [RUNS=1: that seed again]; inputs under gen/attack
+	$(GO) run ./internal/attack -seed $(SEED) $(if $(RUNS),-runs $(RUNS)) -for $(or $(FOR),10m) -procs $(PROCS)
 
 WEB = harness/report/html/web
 

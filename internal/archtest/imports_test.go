@@ -120,8 +120,8 @@ var owned = []struct {
 	why     string
 }{
 	{"github.com/onsi/...", []string{"harness/expect", "scenarios/..."}, "assertions live in harness/expect, so that others can build on the rest"},
-	{"modernc.org/sqlite", []string{"recorder/history", "recorder/history/fsck"}, "the store knows SQL, and the check of a damaged file, which looks behind its back"},
-	{"database/sql", []string{"recorder/history", "recorder/history/fsck"}, "the store knows SQL, and the check of a damaged file, which looks behind its back"},
+	{"modernc.org/sqlite", []string{"recorder/history", "recorder/history/fsck", "internal/attack"}, "the store knows SQL, the check of a damaged file, which looks behind its back, and what breaks files"},
+	{"database/sql", []string{"recorder/history", "recorder/history/fsck", "internal/attack"}, "the store knows SQL, the check of a damaged file, which looks behind its back, and what breaks files"},
 	{"github.com/spf13/cobra", []string{"cmd/..."}, "flags and wiring live in cmd"},
 }
 

@@ -51,3 +51,19 @@ func TestAlteredContentIsNotRead(t *testing.T) {
 		t.Errorf("events: %v", err)
 	}
 }
+
+// TestColumnsThatAreNotJSON: what a column should hold is said to be damaged, in words that are not Go's.
+func TestColumnsThatAreNotJSON(t *testing.T) {
+	for _, column := range []string{"UPDATE event SET related = '-5'", "UPDATE event SET regarding_more = '[7]'", "INSERT INTO gap(from_ns, to_ns, kinds, why) VALUES (1767600001000000000, 1767600002000000000, '7', 'x')"} {
+		path := copyOf(t, "../../fixtures/pdb-blocks-drain/recording.db")
+		spoil(t, path, column)
+		db := reopen(t, path)
+		_, events := db.Events(t.Context(), history.EventFilter{})
+		_, gaps := db.Gaps(t.Context(), time.Time{}, time.Time{})
+		err := errors.Join(events, gaps)
+		var corrupt *history.CorruptError
+		if !errors.As(err, &corrupt) || corrupt.Path != path || strings.Contains(err.Error(), "Go value") {
+			t.Errorf("%s: %v, want a CorruptError about the file", column, err)
+		}
+	}
+}

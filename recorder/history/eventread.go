@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,13 +40,13 @@ func scanEvent(rows *sql.Rows, extra ...any) (eventRecord, error) {
 	r.seen.count, r.seen.series = int32(count.Int64), int32(series.Int64)
 	r.seen.last, r.seen.seriesTime = nullTime(last), nullTime(seriesTime)
 	if more.Valid {
-		if err := json.Unmarshal([]byte(more.String), &r.regarding); err != nil {
+		if err := readJSON(more.String, &r.regarding); err != nil {
 			return r, fmt.Errorf("event %s/%s: regarding: %w", r.namespace, r.name, err)
 		}
 	}
 	if related.Valid {
 		r.related = &corev1.ObjectReference{}
-		if err := json.Unmarshal([]byte(related.String), r.related); err != nil {
+		if err := readJSON(related.String, r.related); err != nil {
 			return r, fmt.Errorf("event %s/%s: related: %w", r.namespace, r.name, err)
 		}
 	}

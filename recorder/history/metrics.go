@@ -130,7 +130,7 @@ func samplePager(ctx context.Context, q queryer, after, to int64) *pager[sampleR
 			}
 			r.sample.Series, r.sample.At = r.name, fromNS(r.at)
 			if r.labels != "{}" {
-				if err := json.Unmarshal([]byte(r.labels), &r.sample.Labels); err != nil {
+				if err := readJSON(r.labels, &r.sample.Labels); err != nil {
 					return nil, fmt.Errorf("series %s: labels: %w", r.name, err)
 				}
 			}

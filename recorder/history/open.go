@@ -285,7 +285,7 @@ func isLocked(path string) bool {
 
 // readError turns SQLite's codes into ours.
 func readError(path string, err error) error {
-	if altered := alteredError(0); errors.As(err, &altered) {
+	if altered := alteredError(0); errors.As(err, &altered) || errors.Is(err, errColumn) {
 		return &CorruptError{Path: path, Detail: err.Error()}
 	}
 	var e *sqlite.Error

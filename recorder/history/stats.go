@@ -3,7 +3,6 @@ package history
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -121,7 +120,7 @@ func readGaps(ctx context.Context, q queryer, from, to time.Time) ([]Gap, error)
 
 func kindsFrom(s string) ([]string, error) {
 	var out []string
-	if err := json.Unmarshal([]byte(s), &out); err != nil {
+	if err := readJSON(s, &out); err != nil {
 		return nil, fmt.Errorf("kinds %q: %w", s, err)
 	}
 	if len(out) == 0 {

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// kind says what an input is: which sources and which mutators it has.
+type kind string
+
+const (
+	historyKind  kind = "history"
+	logKind      kind = "log"
+	reportKind   kind = "report"
+	requestKind  kind = "request"
+	truthKind    kind = "truth"
+	scenarioKind kind = "scenario"
+	policyKind   kind = "policy"
+	pricesKind   kind = "prices"
+	faultsKind   kind = "faults"
+	configKind   kind = "config"
+	clustersKind kind = "clusters"
+)
+
+// goodHistory is the history that other inputs are tried with.
+const goodHistory = "fixtures/aws-burst/recording.db"
+
+// good are the reports that other inputs are tried with.
+const good = "harness/report/gate/testdata/baseline"
+
+// files lists the sources of each kind, from the module's root. Small ones: what is found in a large history is found in a small one.
+var files = map[kind][]string{
+	historyKind: {goodHistory, "fixtures/from-zero/recording.db", "fixtures/pdb-blocks-drain/recording.db", "fixtures/gpu-taints/recording.db",
+		"fixtures/zone-bound-volumes/recording.db", "fixtures/ca-scale-from-zero/recording.db", "fixtures/stockout-fallback/recording.db"},
+	reportKind: {good + "/two-machine-sizes/report.json", "harness/report/testdata/explain/idle.json", "harness/report/testdata/compat/v1-3.json"},
+	truthKind:  {"fixtures/ca-pdb-blocks-drain/truth.json", "fixtures/ca-balance-zones/truth.json"},
+	scenarioKind: {"examples/scenarios/basic.yaml", "examples/scenarios/faults.yaml", "examples/scenarios/flags-and-prices.yaml",
+		"examples/scenarios/real.yaml"},
+	policyKind:   {"examples/gate/gate.yaml"},
+	pricesKind:   {"examples/gate/prices.yaml", "internal/attack/testdata/sources/prices.yaml"},
+	faultsKind:   {"internal/attack/testdata/sources/faults.yaml"},
+	configKind:   {"internal/attack/testdata/sources/config.yaml"},
+	clustersKind: {"internal/attack/testdata/sources/clusters.yaml"},
+}
+
+// name is how a file of the kind is called where a command is given it.
+func (k kind) name() string {
+	switch k {
+	case historyKind:
+		return "input.db"
+	case logKind:
+		return "input.jsonl"
+	case reportKind:
+		return "two-machine-sizes/report.json" // as a set of reports has it, with a name that the other set has
+	case requestKind, truthKind:
+		return "input.json"
+	}
+	return "input.yaml"
+}
+
+// sources holds the bytes of all sources, by kind.
+type sources map[kind][]source
+
+type source struct {
+	name string
+	data []byte
+}
+
+// load reads the sources, and makes those that scalehist itself makes: logs of the histories, and a request and a report of the good history.
+// What it makes is the same on every run.
+func load(ctx context.Context, root, scalehist string) (sources, error) {
+	all := sources{}
+	for k, names := range files {
+		for _, name := range names {
+			data, err := os.ReadFile(filepath.Join(root, name))
+			if err != nil {
+				return nil, err
+			}
+			all[k] = append(all[k], source{name, data})
+		}
+	}
+	for _, name := range files[historyKind] {
+		data, err := output(ctx, root, scalehist, "export", name)
+		if err != nil {
+			return nil, err
+		}
+		all[logKind] = append(all[logKind], source{"export " + name, data})
+		request, err := output(ctx, root, scalehist, "recommend", "--history", name, "-o", "request")
+		if err != nil {
+			return nil, err
+		}
+		all[requestKind] = append(all[requestKind], source{"request of " + name, request})
+	}
+	data, err := output(ctx, root, scalehist, "replay", goodHistory, "--control-plane", "memory", "--full-snapshots", "-o", "json")
+	if err != nil {
+		return nil, err
+	}
+	var report map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(&report); err != nil {
+		return nil, fmt.Errorf("report of %s: %w", goodHistory, err)
+	}
+	delete(report, "run") // wall time and memory, which differ from run to run
+	if data, err = json.Marshal(report); err != nil {
+		return nil, err
+	}
+	all[reportKind] = append(all[reportKind], source{"report of " + goodHistory, data})
+	return all, nil
+}
+
+// output runs scalehist on good input.
+func output(ctx context.Context, root, scalehist string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, scalehist, args...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == 1: // it differs from the recording
+		return out, nil
+	case errors.As(err, &exit):
+		return nil, fmt.Errorf("scalehist %q: %w: %s", args, err, exit.Stderr)
+	case err != nil:
+		return nil, fmt.Errorf("scalehist %q: %w", args, err)
+	}
+	return out, nil
+}

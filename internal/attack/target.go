@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// target is a command, and how it is given an input.
+type target struct {
+	// command is the path of the command, without the program's name.
+	command string
+	kind    kind
+	// args follow the command. {in} is the input, {out} a name in an empty folder, {root} the module's root.
+	args string
+	// makes is the name below {out} of a file that is only there after exit code 0.
+	makes string
+	// then is what an input that exit code 0 was said of must pass too.
+	then []target
+	// changes: it is there to change its input.
+	changes bool
+	// compares: exit code 1 is an answer.
+	compares bool
+	// answers: it may not refuse its input.
+	answers bool
+	// tells: what is wrong is its result, and exit code 2 comes without a message.
+	tells bool
+	// about is what a refusal may speak of in place of the input.
+	about string
+	// serves: it is a server, and the input is a body that is sent to this path.
+	serves string
+}
+
+// history are the targets that a history is given to, wherever it comes from.
+var history = []target{
+	{command: "inspect", args: "{in}"},
+	{command: "inspect", args: "{in} -o json"},
+	{command: "doctor", args: "{in}", compares: true, tells: true, then: replayed},
+	{command: "doctor", args: "{in} -o json", compares: true, tells: true, then: replayed},
+	{command: "replay", args: "{in} --report-dir {out}/r", compares: true},
+	{command: "replay", args: "{in} --playback per-event -o json", compares: true},
+	{command: "replay", args: "{in} --autoscaler recommender:optimal --optimal", compares: true},
+	{command: "replay", args: "{in} --full-snapshots --ties creation -o json", compares: true},
+	{command: "export", args: "{in} -o {out}/x.jsonl.gz", makes: "x.jsonl.gz"},
+	{command: "cut", args: "{in} --from +10s --to -10s -f {out}/x.db", makes: "x.db"},
+	{command: "redact", args: "{in} -f {out}/x.db", makes: "x.db"},
+	{command: "retain", args: "{in} --keep 30s", changes: true},
+	{command: "compact", args: "{in}", changes: true},
+	{command: "recommend", args: "--history {in} --scale-down"},
+	{command: "recommend", args: "--history {in} --strategy optimal --at +10s -o json"},
+	{command: "sweep", args: "{in} --set expander=least-waste,most-pods", compares: true},
+	{command: "new scenario", args: "{in} -f {out}/x.yaml", makes: "x.yaml", about: "replay x"},
+}
+
+// replayed is what may not be refused when doctor has nothing to say.
+var replayed = []target{{command: "replay", args: "{in}", compares: true, answers: true}}
+
+// targets lists how every command is attacked. A command that is not here is in excused: a test holds both against the command tree.
+func targets() []target {
+	var all []target
+	for _, t := range history {
+		t.kind = historyKind
+		all = append(all, t)
+		// A history that was made of a log reaches further than one whose bytes were changed: its hashes are right.
+		all = append(all, target{command: "import", kind: logKind, args: "{in} -o {out}/x.db", makes: "x.db", then: []target{t}})
+	}
+	reports := "{root}/" + good
+	return append(all, []target{
+		{command: "report", kind: reportKind, args: "{in} -o {out}/x.html", makes: "x.html"},
+		{command: "compare", kind: reportKind, args: reports + "/two-machine-sizes/report.json {in} --force", compares: true},
+		{command: "explain", kind: reportKind, args: "{in} --node-group shoot--demo--aws-p2-z1", about: "unknown node group"},
+		{command: "view", kind: reportKind, args: "{in}"},
+		{command: "replay", kind: reportKind, args: "{in} --playback snapshots", compares: true},
+		{command: "recommend", kind: reportKind, args: "--report {in}"},
+		{command: "gate", kind: reportKind, args: "--baseline " + reports + " --candidate {dir} --policy {root}/examples/gate/gate.yaml", compares: true, about: "no scenario is on both sides"},
+		{command: "gate", kind: policyKind, args: "--baseline " + reports + " --candidate " + reports + "/../candidate --policy {in}", compares: true},
+		{command: "recommend", kind: requestKind, args: "--snapshot {in}"},
+		{command: "recommend", kind: requestKind, args: "--snapshot {in} --strategy optimal --scale-down -o json"},
+		{command: "recommender serve", kind: requestKind, args: "--listen 127.0.0.1:0", serves: "POST /v1/recommend"},
+		{command: "recommender serve", kind: requestKind, args: "--listen 127.0.0.1:0", serves: "POST /v1/recommend"},
+		{command: "recommender serve", kind: requestKind, args: "--listen 127.0.0.1:0", serves: "POST /recommend/"},
+		{command: "serve", kind: historyKind, args: "--config {root}/internal/attack/testdata/sources/none.yaml --dir {out}/h --listen 127.0.0.1:0", serves: "PUT /api/histories/x"},
+		{command: "serve", kind: clustersKind, args: "--check --config {in}", compares: true},
+		{command: "replay", kind: truthKind, args: "{root}/fixtures/ca-pdb-blocks-drain/recording.db --truth {in}", compares: true},
+		{command: "test", kind: scenarioKind, args: "{in} --artifacts {out}", compares: true},
+		{command: "test", kind: scenarioKind, args: "{in} --list", compares: true},
+		{command: "replay", kind: pricesKind, args: "{root}/" + goodHistory + " --prices {in} --region eu-west-1", compares: true, about: "price"},
+		{command: "recommend", kind: pricesKind, args: "--history {root}/" + goodHistory + " --prices {in}", about: "price"},
+		{command: "replay", kind: faultsKind, args: "{root}/" + goodHistory + " --faults {in}", compares: true, about: "aws-burst"},
+		{command: "replay", kind: configKind, args: "{root}/" + goodHistory + " --config-file {in}", compares: true, about: "aws-burst"},
+		{command: "config show", kind: configKind, args: "replay --config-file {in}"},
+	}...)
+}
+
+// excused lists the commands that are not attacked, and why.
+var excused = map[string]string{
+	"record":      "needs a cluster; what a hostile API server says to it is for the tests of package recorder",
+	"crosscheck":  "reads no input",
+	"conformance": "reads no input",
+	"completion":  "reads no input",
+	"version":     "reads no input",
+	"man":         "reads no input",
+	"gate init":   "reads no input",
+	"gate schema": "reads no input",
+	"config":      "is a group of commands",
+	"new":         "is a group of commands",
+	"recommender": "is a group of commands",
+}
+
+// commands walks the command tree of a binary: the names of its manual pages are the paths, with hyphens for spaces.
+func commands(ctx context.Context, scalehist, dir string) ([]string, error) {
+	if _, err := output(ctx, dir, scalehist, "man", "--dir", filepath.Join(dir, "man")); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "man"))
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
+		if command, ok := strings.CutPrefix(name, "scalehist-"); ok {
+			all = append(all, command)
+		}
+	}
+	return all, nil
+}
+
+// uncovered gives an error that names the commands that are neither attacked nor excused, and those that are and do not exist.
+func uncovered(commands []string) error {
+	known, seen := map[string]bool{}, map[string]bool{}
+	for _, t := range targets() {
+		known[strings.ReplaceAll(t.command, " ", "-")] = true
+	}
+	for c := range excused {
+		known[strings.ReplaceAll(c, " ", "-")] = true
+	}
+	for _, c := range commands {
+		if !known[c] {
+			return fmt.Errorf("scalehist %s is not attacked: add a target, or say in excused why not", strings.ReplaceAll(c, "-", " "))
+		}
+		seen[c] = true
+	}
+	maps.DeleteFunc(known, func(c string, _ bool) bool { return seen[c] })
+	for _, c := range slices.Sorted(maps.Keys(known)) {
+		return fmt.Errorf("scalehist %s does not exist: take it out of targets and excused", strings.ReplaceAll(c, "-", " "))
+	}
+	return nil
+}
