@@ -40,6 +40,10 @@ func Read(path string) (*scalehist.ReplayReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	if nullElement(b) {
+		// Four bytes of file would each become a decision of hundreds.
+		return nil, fmt.Errorf("%s is not a replay report: a list in it has an element null", path)
+	}
 	var r scalehist.ReplayReport
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("%s is not a replay report: %w", path, err)
@@ -48,4 +52,30 @@ func Read(path string) (*scalehist.ReplayReport, error) {
 		return nil, fmt.Errorf("%s is a report of version %q, this scalehist reads %q: replay again with this scalehist", path, r.Version, scalehist.ReportVersion)
 	}
 	return &r, nil
+}
+
+// nullElement says whether a list in a JSON text has an element null, as no report has: a null that follows a bracket or a comma, since in an
+// object it would follow a colon.
+func nullElement(text []byte) bool {
+	var before byte
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case ' ', '\t', '\n', '\r':
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+			before = '"'
+		case 'n':
+			if before == '[' || before == ',' {
+				return true
+			}
+			before = c
+		default:
+			before = c
+		}
+	}
+	return false
 }
