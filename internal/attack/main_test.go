@@ -96,4 +96,4 @@ func failed(err error) int {
 	return 0
 }
 
-func overflow(n int) int { return 1 + overflow(n+1) }
+func overflow(n int) int { return 1 + overflow(n+1) } //nolint:staticcheck // it is to overflow the stack

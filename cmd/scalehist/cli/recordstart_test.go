@@ -24,12 +24,12 @@ func TestRecordForEnds(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				if !dribbles(r.URL.Path) {
-					switch {
-					case r.URL.Path == "/api":
+					switch r.URL.Path {
+					case "/api":
 						_, _ = w.Write([]byte(`{"kind":"APIVersions","versions":["v1"]}`))
-					case r.URL.Path == "/apis":
+					case "/apis":
 						_, _ = w.Write([]byte(`{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`))
-					case r.URL.Path == "/api/v1":
+					case "/api/v1":
 						_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","namespaced":true,"kind":"Pod","verbs":["list","watch"]},{"name":"nodes","kind":"Node","verbs":["list","watch"]}]}`))
 					default:
 						_, _ = w.Write([]byte(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`))

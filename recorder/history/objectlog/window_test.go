@@ -1,6 +1,7 @@
 package objectlog
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,7 +33,7 @@ func TestWindowIsBounded(t *testing.T) {
 		}
 		most = max(most, len(r.pending))
 	}
-	if _, err := r.Read(); err != io.EOF || r.held != 0 {
+	if _, err := r.Read(); !errors.Is(err, io.EOF) || r.held != 0 {
 		t.Errorf("at the end: %v, %d bytes held", err, r.held)
 	}
 	if want := maxHeld/(containers*elementWeight) + 1; most > want {
