@@ -18,14 +18,12 @@ var vfs struct {
 	once  sync.Once
 	err   error
 	below uintptr // *sqlite3_vfs
-	ours  sqlite3.Tsqlite3_vfs
-	name  [len(vfsName) + 1]byte
 
 	mu    sync.Mutex
 	disks map[string]*Disk // by folder
 	open  map[uintptr]*handle
 	// methods are ours by those of the file below: there is a table for each way of locking.
-	methods map[uintptr]*sqlite3.Tsqlite3_io_methods
+	methods map[uintptr]uintptr
 }
 
 const vfsName = "scalehist-powercut"
@@ -76,12 +74,20 @@ func register() error {
 		return errors.New("SQLite has no VFS")
 	}
 	vfs.disks, vfs.open = map[string]*Disk{}, map[uintptr]*handle{}
-	vfs.methods = map[uintptr]*sqlite3.Tsqlite3_io_methods{}
-	copy(vfs.name[:], vfsName)
-	vfs.ours = *at[sqlite3.Tsqlite3_vfs](vfs.below)
-	vfs.ours.FpNext, vfs.ours.FzName = 0, uintptr(unsafe.Pointer(&vfs.name))
-	vfs.ours.FxOpen, vfs.ours.FxDelete = address(xOpen), address(xDelete)
-	if rc := sqlite3.Xsqlite3_vfs_register(tls, uintptr(unsafe.Pointer(&vfs.ours)), 1); rc != sqlite3.SQLITE_OK {
+	vfs.methods = map[uintptr]uintptr{}
+	name, err := libc.CString(vfsName)
+	if err != nil {
+		return err
+	}
+	p, err := allocate[sqlite3.Tsqlite3_vfs](tls)
+	if err != nil {
+		return err
+	}
+	ours := at[sqlite3.Tsqlite3_vfs](p)
+	*ours = *at[sqlite3.Tsqlite3_vfs](vfs.below)
+	ours.FpNext, ours.FzName = 0, name
+	ours.FxOpen, ours.FxDelete = address(xOpen), address(xDelete)
+	if rc := sqlite3.Xsqlite3_vfs_register(tls, p, 1); rc != sqlite3.SQLITE_OK {
 		return fmt.Errorf("register the VFS: code %d", rc)
 	}
 	return nil
@@ -89,6 +95,16 @@ func register() error {
 
 // at is what SQLite's pointer points to. Its memory is not Go's, so that it stays where it is.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
+
+// allocate makes a T where SQLite may have it: it computes pointers, as Go allows none of its own memory. It stays until the process ends.
+func allocate[T any](tls *libc.TLS) (uintptr, error) {
+	var t T
+	p := libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(t)))
+	if p == 0 {
+		return 0, errors.New("no memory for SQLite's tables")
+	}
+	return p, nil
+}
 
 // address is a function as SQLite's tables hold it, and function what such an entry is: a translated program has no other.
 func address[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
@@ -141,15 +157,18 @@ func xOpen(tls *libc.TLS, _, name, p uintptr, flags int32, outFlags uintptr) int
 	defer vfs.mu.Unlock()
 	vfs.open[p] = &handle{disk: d, file: f, below: at[sqlite3.Tsqlite3_io_methods](*below),
 		syncsDir: flags&sqlite3.SQLITE_OPEN_CREATE != 0 && flags&journals != 0}
-	ours := vfs.methods[*below]
-	if ours == nil {
-		ours = new(sqlite3.Tsqlite3_io_methods)
+	table, known := vfs.methods[*below]
+	if !known {
+		if table, err = allocate[sqlite3.Tsqlite3_io_methods](tls); err != nil {
+			return sqlite3.SQLITE_NOMEM
+		}
+		ours := at[sqlite3.Tsqlite3_io_methods](table)
 		*ours = *at[sqlite3.Tsqlite3_io_methods](*below)
 		ours.FxClose, ours.FxWrite = address(xClose), address(xWrite)
 		ours.FxTruncate, ours.FxSync = address(xTruncate), address(xSync)
-		vfs.methods[*below] = ours
+		vfs.methods[*below] = table
 	}
-	*below = uintptr(unsafe.Pointer(ours))
+	*below = table
 	return rc
 }
 
