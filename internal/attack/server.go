@@ -141,22 +141,28 @@ func deliver(ctx context.Context, client *http.Client, method, address, path str
 	return nil
 }
 
-// compressed is input and as many spaces behind it, compressed as it is read.
+// compressed is input and as many spaces behind it. A gzip file may have several parts (RFC 1952, 2.2): a mebibyte of spaces is packed once.
 func compressed(input []byte, spaces int64) io.Reader {
-	r, w := io.Pipe()
-	go func() {
-		z := gzip.NewWriter(w)
-		_, err := z.Write(input)
-		blank := bytes.Repeat([]byte(" "), 1<<20)
-		for ; err == nil && spaces > 0; spaces -= int64(len(blank)) {
-			_, err = z.Write(blank)
+	const blank = 1 << 20
+	parts := []io.Reader{bytes.NewReader(packed(input))}
+	if spaces > 0 {
+		part := packed(bytes.Repeat([]byte(" "), blank))
+		for ; spaces > 0; spaces -= blank {
+			parts = append(parts, bytes.NewReader(part))
 		}
-		if err == nil {
-			err = z.Close()
-		}
-		w.CloseWithError(err)
-	}()
-	return r
+	}
+	return io.MultiReader(parts...)
+}
+
+// packed is one part of a gzip file.
+func packed(data []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, err := z.Write(data)
+	if err = errors.Join(err, z.Close()); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	return out.Bytes()
 }
 
 // half sends a request and half of its body, and gives the connection.
