@@ -16,8 +16,11 @@ func (l *loop) candidates() []*corev1.Node {
 		rank int
 	}
 	var all []candidate
-	nodes := l.listed
-	if !l.a.settings.NodesAsListed && !l.a.settings.NodesAsStored {
+	nodes := l.nodes
+	switch {
+	case l.a.settings.NodesAsStored:
+		nodes = l.listed
+	case !l.a.settings.NodesAsListed:
 		nodes = circleOrder(nodes, l.a.settings.Seed, l.d.Loop, tieName(&l.a.settings, func(n *corev1.Node) string { return n.Name }))
 	}
 	for _, n := range nodes {

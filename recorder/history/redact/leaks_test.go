@@ -45,7 +45,10 @@ func commandLine(tag, args string) string {
 
 // nodeLine is a node with more fields at its end.
 func nodeLine(more string) string {
-	return logLine(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}` + more + `}`)
+	if !strings.Contains(more, `"metadata"`) {
+		more = `,"metadata":{"name":"n1"}` + more
+	}
+	return logLine(`{"apiVersion":"v1","kind":"Node"` + more + `}`)
 }
 
 func quoted(s string) string {
