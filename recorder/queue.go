@@ -12,15 +12,16 @@ import (
 // item is one thing for the writer; exactly one of entry, gap, synced, write and barrier is set.
 type item struct {
 	entry *history.Entry
-	// order is the resource version of an entry whose place among the changes of other kinds it tells, else "".
+	// order is the resource version of an entry whose place among the changes of other kinds it gives, else "".
 	order string
 	gap   *history.Gap
 	// synced: the first list of a watch is complete in the queue.
 	synced *watched
 	// write writes what is no change of an object.
 	write func(context.Context, *history.Writer) error
-	// barrier gets the outcome of writing everything queued before it.
+	// barrier gets the outcome of writing everything queued before it: all that was seen up to upTo.
 	barrier chan<- error
+	upTo    time.Time
 }
 
 var errStopped = errors.New("recorder: the recording has ended")
@@ -52,6 +53,9 @@ func (r *Recorder) enqueueAt(at time.Time, items []item) error {
 			}
 			it.entry.Change.At = objectTime(it.entry)
 			r.queued.Add(1)
+		}
+		if it.barrier != nil {
+			it.upTo = r.now()
 		}
 		r.push(it)
 	}

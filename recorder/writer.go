@@ -66,7 +66,7 @@ func (w *writer) run(ctx context.Context) error {
 			w.try(func() error { return w.commit(ctx) })
 			w.try(w.inPlace)
 			w.try(func() error { return w.tellClock(ctx) })
-			w.try(func() error { return w.sign(ctx) })
+			w.try(func() error { return w.signIdle(ctx) })
 			w.try(func() error { return w.retain(ctx) })
 		}
 		// With Options.Times only a flush commits: virtual time may stand still for ever.
@@ -116,8 +116,7 @@ func (w *writer) take(ctx context.Context, it item) {
 	case it.barrier != nil:
 		w.try(func() error { return w.commit(ctx) })
 		if !w.begun.IsZero() && w.r.translate == nil { // who asked knows the state of this instant: it stays, whatever comes
-			w.alive = time.Time{}
-			w.try(func() error { return w.sign(ctx) })
+			w.try(func() error { return w.sign(ctx, it.upTo) })
 		}
 		it.barrier <- w.err
 	}
@@ -312,12 +311,17 @@ func (w *writer) keepGaps(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// sign notes that the recording is alive.
-func (w *writer) sign(ctx context.Context) error {
+// signIdle notes from time to time that a quiet recording is alive.
+func (w *writer) signIdle(ctx context.Context) error {
 	now, idle := w.r.idleAt()
 	if !idle || now.Sub(w.alive) < aliveInterval {
 		return nil
 	}
+	return w.sign(ctx, now)
+}
+
+// sign notes that the recording is alive at an instant up to which everything is written.
+func (w *writer) sign(ctx context.Context, now time.Time) error {
 	w.alive = now
 	if err := w.keepGaps(ctx, now); err != nil || w.r.blind(now) {
 		return err
