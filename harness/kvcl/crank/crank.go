@@ -34,8 +34,7 @@ type Options struct {
 	Flush func(ctx context.Context, writes []Write) error
 	// EmitEvents asks for the scheduler's events among the writes.
 	EmitEvents bool
-	// Recall lets the scheduler remember, per shape of pod and node, what it has worked out already. Its answers are the same. With
-	// TiesUpstream it does not: the memory does not know where upstream's searches end.
+	// Recall lets the scheduler remember, per shape of pod and node, what it has worked out already. Its answers are the same.
 	Recall bool
 }
 
@@ -138,7 +137,7 @@ func New(ctx context.Context, now time.Time, opts Options) (*Crank, error) {
 		return nil, fmt.Errorf("create scheduler: %w", err)
 	}
 	profile.Wrap(c.sched, opts.TieBreak, opts.Ordinal)
-	if opts.Recall && opts.TieBreak != profile.TiesUpstream {
+	if opts.Recall {
 		c.recall, err = recall.Install(ctx, c.sched, recall.Options{Scoring: opts.Scoring, TieBreak: opts.TieBreak, Ordinal: opts.Ordinal})
 		if err != nil {
 			c.Close()

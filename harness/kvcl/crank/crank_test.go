@@ -31,11 +31,11 @@ func newCluster(t interface {
 	Context() context.Context
 	Fatal(...any)
 	Cleanup(func())
-}, scoring profile.Scoring) *cluster {
+}, scoring profile.Scoring, ties profile.TieBreak) *cluster {
 	c := &cluster{pods: map[types.NamespacedName]*corev1.Pod{}, ordinal: map[types.UID]int64{}}
 	var err error
 	c.Crank, err = crank.New(t.Context(), now, crank.Options{
-		Scoring: scoring,
+		Scoring: scoring, TieBreak: ties,
 		Ordinal: func(u types.UID) int64 { return c.ordinal[u] },
 		Flush:   c.flush,
 	})
@@ -97,7 +97,7 @@ func newNode(name string, cpu int) *corev1.Node {
 
 func TestBinPackingFillsNodes(t *testing.T) {
 	nodes := func(s profile.Scoring) int {
-		c := newCluster(t, s)
+		c := newCluster(t, s, profile.TiesByHash)
 		for i := range 4 {
 			if err := c.Set(newNode(fmt.Sprintf("n-%d", i), 8)); err != nil {
 				t.Fatal(err)
@@ -127,7 +127,7 @@ func TestBinPackingFillsNodes(t *testing.T) {
 }
 
 func TestEndedPodsLeaveTheirNode(t *testing.T) {
-	c := newCluster(t, "")
+	c := newCluster(t, "", profile.TiesByHash)
 	if err := c.Set(newNode("n-0", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestEndedPodsLeaveTheirNode(t *testing.T) {
 }
 
 func TestFlushErrorEndsSettle(t *testing.T) {
-	c := newCluster(t, "")
+	c := newCluster(t, "", profile.TiesByHash)
 	c.fail = fmt.Errorf("disk full")
 	if err := c.Set(newNode("n-0", 1)); err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestOrderOfEventsDoesNotMatter(t *testing.T) {
 			prios[i] = rapid.IntRange(0, 2).Draw(rt, "priority")
 		}
 		shown := func(nodeOrder, podOrder []int) (crank.Result, map[string]string) {
-			c := newCluster(t, "")
+			c := newCluster(t, "", profile.TiesByHash)
 			for i := range nPods {
 				c.ordinal[types.UID(fmt.Sprintf("p-%d", i))] = int64(i + 1)
 			}
@@ -226,4 +226,37 @@ func TestOrderOfEventsDoesNotMatter(t *testing.T) {
 			rt.Fatalf("results (-in order +shuffled):\n%s", d)
 		}
 	})
+}
+
+// TestNamedNodesInOrder: where a pod names the nodes it may have, upstream looks at them in an order of chance; its choice among equals does
+// not hang on it.
+func TestNamedNodesInOrder(t *testing.T) {
+	on := map[string]int{}
+	for range 20 {
+		c := newCluster(t, profile.ScoringDefault, profile.TiesUpstream)
+		var names []string
+		for i := range 4 {
+			names = append(names, fmt.Sprintf("n-%d", i))
+			if err := c.Set(newNode(names[i], 8)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := newPod("p", 1, 0)
+		terms := make([]corev1.NodeSelectorTerm, len(names))
+		for i, name := range names {
+			terms[i].MatchFields = []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{name}}}
+		}
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}}
+		if err := c.put(p); err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Settle(t.Context())
+		if err != nil || len(r.Bindings) != 1 {
+			t.Fatalf("%+v, %v, want one binding", r, err)
+		}
+		on[r.Bindings[0].Node]++
+	}
+	if len(on) != 1 {
+		t.Errorf("the pod is on %v, want the same node each time", on)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,7 +36,30 @@ func Wrap(s *scheduler.Scheduler, t TieBreak, ordinal func(types.UID) int64) {
 	case TiesByCreation:
 		wrapNameless(s, ordinal)
 	case TiesUpstream:
+		for name, f := range s.Profiles {
+			s.Profiles[name] = &nodesInOrder{Framework: f}
+		}
 	}
+}
+
+// nodesInOrder is for TiesUpstream: where plugins name the nodes to look at, upstream walks a set of names in an order of chance, and the
+// heap of scores would hang on it. Here they come by name.
+type nodesInOrder struct {
+	framework.Framework
+	named bool // of the cycle that runs
+}
+
+func (o *nodesInOrder) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string]) {
+	result, status, unschedulable := o.Framework.RunPreFilterPlugins(ctx, state, pod)
+	o.named = !result.AllNodes()
+	return result, status, unschedulable
+}
+
+func (o *nodesInOrder) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
+	if o.named {
+		slices.SortFunc(nodes, func(a, b fwk.NodeInfo) int { return strings.Compare(a.Node().Name, b.Node().Name) })
+	}
+	return o.Framework.RunScorePlugins(ctx, state, pod, nodes)
 }
 
 // wrapHashed sets the field the score heap compares next to a hash of pod and node: the winner by score never changes, ties

@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -57,7 +56,12 @@ func (r *Recall) recall(ctx context.Context, f framework.Framework, state fwk.Cy
 	if sh == nil {
 		return result, "not signed", nil
 	}
-	c := cycle{Recall: r, ctx: ctx, f: f, state: state, pod: pod, shape: sh}
+	c := cycle{Recall: r, ctx: ctx, f: f, state: state, pod: pod, shape: sh, order: r.nodes.byName}
+	if r.opts.TieBreak == profile.TiesUpstream {
+		if c.order = r.searchOrder(); c.order == nil {
+			return result, "search begins past the nodes", nil
+		}
+	}
 	if why = c.filter(); why != "" {
 		return result, why, nil
 	}
@@ -86,6 +90,8 @@ type cycle struct {
 	state fwk.CycleState
 	pod   *corev1.Pod
 	shape *shape
+	// order is that of the search.
+	order []*node
 	// differ are the bits in which raw scores differ among the candidates: what is the same for all moves nobody.
 	differ [compared]int64
 	// refused is the status of nodes that would take the pod but for pods nominated to them.
@@ -94,12 +100,12 @@ type cycle struct {
 	unnominated bool
 }
 
-// filter fills fit, in order of names.
+// filter fills fit, in the order of the search.
 func (c *cycle) filter() (why string) {
 	nominated := c.nominations(c.f)
 	c.unnominated = len(nominated) == 0
 	fit, asked := c.fit[:0], 0
-	for _, n := range c.nodes.byName {
+	for _, n := range c.order {
 		g := n.info.Generation
 		if n.generation != g {
 			c.nodes.look(n)
@@ -140,7 +146,7 @@ func (c *cycle) filter() (why string) {
 	}
 	c.fit = fit
 	c.stats.Asked += asked
-	c.stats.Known += len(c.nodes.byName) - asked
+	c.stats.Known += len(c.order) - asked
 	return ""
 }
 
@@ -199,56 +205,4 @@ func (c *cycle) fitError(unschedulable sets.Set[string]) error {
 	}
 	d.NodeToStatus = framework.NewNodeToStatus(statuses, fwk.NewStatus(fwk.UnschedulableAndUnresolvable))
 	return &framework.FitError{Pod: c.pod, NumAllNodes: len(nodes), Diagnosis: d}
-}
-
-// winner is the node of the highest score, and of the highest rank among those; false if two have the same rank.
-func (c *cycle) winner() (string, bool) {
-	best, ties := c.fit[0].total, append(c.ties[:0], 0)
-	for i := 1; i < len(c.fit); i++ {
-		switch total := c.fit[i].total; {
-		case total > best:
-			best, ties = total, append(ties[:0], i)
-		case total == best:
-			ties = append(ties, i)
-		}
-	}
-	c.ties = ties
-	if len(ties) == 1 {
-		return c.fit[ties[0]].name, true
-	}
-	var order profile.Ties
-	if c.opts.TieBreak == profile.TiesByCreation {
-		order = profile.NewNamelessTies(c.opts.Ordinal(c.pod.UID))
-	} else {
-		order = profile.NewTies(c.pod)
-	}
-	top, host, unique := -1, "", true
-	for _, i := range ties {
-		part := c.fit[i].name
-		if c.opts.TieBreak == profile.TiesByCreation {
-			part = place(i) // candidates are in order of names
-		}
-		switch rank := order.Rank(part); {
-		case rank > top:
-			top, host, unique = rank, c.fit[i].name, true
-		case rank == top:
-			unique = false
-		}
-	}
-	return host, unique
-}
-
-// places are the first numbers in decimal.
-var places = func() (p [4096]string) {
-	for i := range p {
-		p[i] = strconv.Itoa(i)
-	}
-	return p
-}()
-
-func place(i int) string {
-	if i < len(places) {
-		return places[i]
-	}
-	return strconv.Itoa(i)
 }

@@ -40,6 +40,7 @@ const maxSteps = 64
 type nodes struct {
 	// list is the snapshot's own: it makes another when a node joins or leaves.
 	list   []fwk.NodeInfo
+	listed []*node // as in list
 	byName []*node // sorted
 	slots  int
 	free   []int
@@ -57,7 +58,7 @@ func (n *nodes) sync(list []fwk.NodeInfo) bool {
 	for _, x := range n.byName {
 		old[x.name] = x
 	}
-	n.list, n.byName = list, make([]*node, 0, len(list))
+	n.list, n.listed = list, make([]*node, 0, len(list))
 	var joined []*node
 	for _, i := range list {
 		info, ok := i.(*framework.NodeInfo)
@@ -73,7 +74,7 @@ func (n *nodes) sync(list []fwk.NodeInfo) bool {
 		}
 		delete(old, name)
 		x.info = info
-		n.byName = append(n.byName, x)
+		n.listed = append(n.listed, x)
 	}
 	for _, gone := range old {
 		if gone.hasImages {
@@ -89,6 +90,7 @@ func (n *nodes) sync(list []fwk.NodeInfo) bool {
 			n.slots++
 		}
 	}
+	n.byName = slices.Clone(n.listed)
 	slices.SortFunc(n.byName, func(a, b *node) int { return strings.Compare(a.name, b.name) })
 	return true
 }

@@ -63,7 +63,7 @@ type program struct {
 // features are switched on per program: with all of them on, every cycle would be stock's.
 var features = []string{
 	"selectors", "taints", "node affinity", "host ports", "owners", "priorities", "gates", "images", "extended", "volumes",
-	"pod affinity", "preferred pod affinity", "spread", "many nodes", "no requests", "named nodes", "sidecars",
+	"pod affinity", "preferred pod affinity", "spread", "many nodes", "no requests", "named nodes", "sidecars", "like nodes",
 }
 
 func newProgram(seed uint64) *program {
@@ -312,6 +312,11 @@ func (p *program) affinity(r *rand.Rand, has func(string, int) bool, pod *corev1
 		a.NodeAffinity = &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{fmt.Sprintf("node-%d", 1+r.IntN(4))}}},
 		}}}}
+		if required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; r.IntN(2) == 0 { // any of two
+			other := *required.NodeSelectorTerms[0].DeepCopy()
+			other.MatchFields[0].Values[0] = fmt.Sprintf("node-%d", 1+r.IntN(4))
+			required.NodeSelectorTerms = append(required.NodeSelectorTerms, other)
+		}
 	}
 	podTerm := func() corev1.PodAffinityTerm {
 		t := corev1.PodAffinityTerm{

@@ -41,6 +41,7 @@ type Stats struct {
 type Recall struct {
 	opts    Options
 	stock   schedulePod
+	begin   func() int // where upstream's next search begins
 	plugins *plugins
 	nodes   nodes
 	shapes  shapes
@@ -56,6 +57,7 @@ type Recall struct {
 	stats Stats
 	// Of one cycle, kept to be used again.
 	fit    []candidate
+	order  []*node
 	infos  []fwk.NodeInfo
 	scores fwk.NodeScoreList
 	ties   []int
@@ -87,6 +89,9 @@ func Install(ctx context.Context, s *scheduler.Scheduler, o Options) (*Recall, e
 		shapes:    shapes{byKey: map[string]*shape{}},
 		nominated: map[string]bool{},
 		stats:     Stats{Stock: map[string]int{}},
+	}
+	if r.begin, err = nextStart(s); err != nil {
+		return nil, fmt.Errorf("scheduling memory: %w", err)
 	}
 	inf := f.SharedInformerFactory()
 	if r.spread, err = newSpread(inf); err != nil {

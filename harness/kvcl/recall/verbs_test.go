@@ -134,6 +134,9 @@ func addNode(p *program, w *world, n [3]uint32) error {
 
 func (p *program) node(name string, n [3]uint32) *corev1.Node {
 	r := rand.New(rand.NewPCG(uint64(n[1]), uint64(n[2])))
+	if p.features["like nodes"] { // so that scores are equal
+		r = rand.New(rand.NewPCG(p.seed, 0))
+	}
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprintf("%s-%d", name, n[2])), Labels: map[string]string{corev1.LabelHostname: name}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
