@@ -40,18 +40,18 @@ type NewAutoscaler func(Env) (scalehist.Autoscaler, error)
 type Ties string
 
 const (
-	// TiesByHash breaks ties by hashes of names, as mixed as those of the real components.
+	// TiesUpstream, the default, leaves nodes of equal score to the scheduler's own order, and looks at nodes for removal as Go walks
+	// the map that upstream keeps them in. It is nearest to the real components.
+	TiesUpstream Ties = "upstream"
+	// TiesByHash breaks ties by hashes of names: pods spread over equal nodes as by chance, whatever was scheduled before.
 	TiesByHash Ties = "hash"
 	// TiesByCreation breaks ties by creation and by the order of names: histories that differ in names only, and sort
 	// alike, replay alike.
 	TiesByCreation Ties = "creation"
-	// TiesUpstream leaves nodes of equal score to the scheduler's own order, and looks at nodes for removal as Go walks the map that
-	// upstream keeps them in. It is nearest to the real components, and slower in memory: the scheduler remembers nothing.
-	TiesUpstream Ties = "upstream"
 )
 
 // TiesKinds lists the ways to break ties, the default first.
-var TiesKinds = []Ties{TiesByHash, TiesByCreation, TiesUpstream}
+var TiesKinds = []Ties{TiesUpstream, TiesByHash, TiesByCreation}
 
 // tieBreaks are what the ways to break ties mean to the scheduler.
 var tieBreaks = map[Ties]profile.TieBreak{TiesByHash: profile.TiesByHash, TiesByCreation: profile.TiesByCreation, TiesUpstream: profile.TiesUpstream}
@@ -117,7 +117,7 @@ type options struct {
 }
 
 func resolve(opts []Option) options {
-	o := options{recordedFaults: true, seed: DefaultSeed, planeName: DefaultControlPlane(), ties: TiesByHash, delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
+	o := options{recordedFaults: true, seed: DefaultSeed, planeName: DefaultControlPlane(), ties: TiesUpstream, delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -225,7 +225,7 @@ const DefaultSeed = 0
 // WithSeed chooses what an autoscaler leaves to chance, the order in which it lists pods for one. The default is DefaultSeed.
 func WithSeed(seed int64) Option { return func(o *options) { o.seed = seed } }
 
-// WithTies says how the scheduler and the autoscaler break ties between equals; the default is TiesByHash.
+// WithTies says how the scheduler and the autoscaler break ties between equals; the default is TiesUpstream.
 func WithTies(t Ties) Option { return func(o *options) { o.ties = t } }
 
 // WithSigns lets the autoscaler write into the virtual cluster what tools that watch a cluster-autoscaler look at: the

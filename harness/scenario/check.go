@@ -28,7 +28,7 @@ func (s *Scenario) check(d *decoder, engines Engines) {
 	}
 	s.oneOf(d, "playback", s.Playback, string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent))
 	s.oneOf(d, "scheduler", s.Scheduler, string(profile.ScoringDefault), string(profile.ScoringBinPacking))
-	s.oneOf(d, "ties", s.Ties, string(harness.TiesByHash), string(harness.TiesByCreation), string(harness.TiesUpstream))
+	s.oneOf(d, "ties", s.Ties, string(harness.TiesUpstream), string(harness.TiesByHash), string(harness.TiesByCreation))
 	s.oneOf(d, "controlPlane", s.ControlPlane, harness.ControlPlanes...)
 	if _, err := engines.Named(s.engine(engines)); err != nil {
 		at("autoscaler", "autoscaler: %v%s", err, suggest(s.Autoscaler, engines.Names()))

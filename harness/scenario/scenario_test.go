@@ -189,7 +189,7 @@ func TestProblems(t *testing.T) {
 		{"no history", "expect: {recording: agrees}\n", []string{"1:1: history is missing"}},
 		{"history not there", "history: no.db\nexpect: {recording: agrees}\n", []string{"1:1: history: stat "}},
 		{"words", "history: recording.db\nties: hsh\nplayback: x\nexpect: {recording: agree}\n", []string{
-			`2:1: ties: "hsh": want hash, creation or upstream; did you mean "hash"?`, `3:1: playback: "x"`, `4:21: expect.recording: "agree": want agrees or differs; did you mean "agrees"?`,
+			`2:1: ties: "hsh": want upstream, hash or creation; did you mean "hash"?`, `3:1: playback: "x"`, `4:21: expect.recording: "agree": want agrees or differs; did you mean "agrees"?`,
 		}},
 		{"questions", "history: recording.db\nexpect: {recording: {agrees: [step, waits]}}\n", []string{
 			`2:31: expect.recording.agrees[0]: "step": want scaled-up, scaled-down, unschedulable, peak-size, steps or waits; did you mean "steps"?`,

@@ -150,7 +150,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
 	flags.StringVar(&f.gpuLabel, "gpu-label", "", "node label that marks nodes with GPUs and names their type, for --gpu-total (default: that of the provider the recording shows)")
 	addNoScaleDownFlag(cmd, &f.noScaleDown)
 	flags.Int64Var(&f.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
-	flags.StringVar(&f.ties, "ties", string(harness.TiesByHash), "how ties between equals are broken: hash (of names); creation, with which a redacted history replays to the same report; upstream, nearest to the real components and slower")
+	flags.StringVar(&f.ties, "ties", string(harness.TiesUpstream), "how ties between equals are broken: upstream, as the real components do; hash (of names); creation, with which a redacted history replays to the same report")
 	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
 	flags.BoolVar(&f.skip, "skip-unsupported", false, "replay although pods use dynamic resource allocation or pod groups, which no control plane here has: those on a node stay there without, the others are left out")
 	flags.BoolVar(&f.full, "full-snapshots", false, "keep whole objects in the report, of its start, its end and each decision about waiting pods, for --playback snapshots and 'scalehist recommend --report'")
@@ -177,7 +177,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
 		"playback":   {string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent), string(scalehist.PlaybackSnapshots)},
 		"scheduler":  {string(profile.ScoringDefault), string(profile.ScoringBinPacking)},
 		"autoscaler": engines.Names(),
-		"ties":       {string(harness.TiesByHash), string(harness.TiesByCreation), string(harness.TiesUpstream)},
+		"ties":       {string(harness.TiesUpstream), string(harness.TiesByHash), string(harness.TiesByCreation)},
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
@@ -339,7 +339,7 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	}
 	ties := harness.Ties(f.ties)
 	if !slices.Contains(harness.TiesKinds, ties) {
-		return nil, UsageErrorf(cmd, "--ties %q: want hash, creation or upstream", f.ties)
+		return nil, UsageErrorf(cmd, "--ties %q: want upstream, hash or creation", f.ties)
 	}
 	if f.duration < 0 || f.delay < 0 || f.batch < 0 || f.deletion < 0 {
 		return nil, UsageErrorf(cmd, "--for, --provision-delay, --deletion-delay and --batch-interval must not be negative")

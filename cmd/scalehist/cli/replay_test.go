@@ -79,7 +79,7 @@ func TestReplayErrors(t *testing.T) {
 		{"unknown playback", []string{good, "--playback", "backwards"}, []string{`--playback "backwards": want continuous, per-event or snapshots`}},
 		{"no time passes per event", []string{good, "--playback", "per-event", "--for", "1m"}, []string{"--for: a per-event playback ends each event when its nodes have joined"}},
 		{"unknown scheduler", []string{good, "--scheduler", "random"}, []string{`--scheduler "random": want default or bin-packing`}},
-		{"unknown ties", []string{good, "--ties", "names"}, []string{`--ties "names": want hash, creation or upstream`}},
+		{"unknown ties", []string{good, "--ties", "names"}, []string{`--ties "names": want upstream, hash or creation`}},
 		{"negative", []string{good, "--for", "-1m"}, []string{"must not be negative"}},
 		{"no price file", []string{good, "--prices", "no/prices.yaml"}, []string{"--prices", "no/prices.yaml", "no such file"}},
 		{"unknown key in the prices", []string{good, "--prices", prices("currency: EUR\nmachinetypez: {a: 1}\n")}, []string{"--prices", "prices.yaml", "machinetypez"}},

@@ -44,7 +44,7 @@ var gridFlagNames = []string{
 func (f *gridFlags) add(cmd *cobra.Command) {
 	f.from.add(cmd)
 	r := &f.replay
-	r.playback, r.scheduler, r.ties, r.faults = string(scalehist.PlaybackContinuous), string(profile.ScoringDefault), string(harness.TiesByHash), true
+	r.playback, r.scheduler, r.ties, r.faults = string(scalehist.PlaybackContinuous), string(profile.ScoringDefault), string(harness.TiesUpstream), true
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.engines, "engine", nil, "an engine to replay with (repeatable): "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender (default "+engines.Names()[0]+")")
 	flags.StringArrayVar(&f.sets, "set", nil, `values of an autoscaler flag to try (repeatable; all combinations are replayed): expander=least-waste,most-pods; quote a value with a comma: 'expander=price,"priority,least-waste"'`)
