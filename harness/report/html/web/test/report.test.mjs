@@ -39,7 +39,7 @@ for (const [hash, want] of [
   ["#loop=9", { time: "+26.17s", detail: "6 pods fit" }],
   ["#loop=7", { time: "+16.15s", detail: "6 pods, all of them new: waiting for more" }],
   ["#pod=default/api-1", { time: "+26.17s", selected: "pod default/api-1", detail: "large 0 → 3" }],
-  ["#pod=api-2&t=+2m", { time: "+2m0s", selected: "on large-0" }],
+  ["#pod=api-2&t=+2m", { time: "+2m0s", selected: "on large-1" }],
   ["#node=large-0", { time: "+1m6.17s", selected: "asked for+26.17s" }],
   ["#group=small", { time: "+1m45.14s", selected: "1 → 3" }],
   ["#loop=999", { problem: "Loop 999 is not among the decisions" }],
