@@ -103,6 +103,51 @@ func unitWatch(t *testing.T) (*watched, *testclock.FakeClock) {
 	return w, clock
 }
 
+// TestResumeThatIsRefused: an API server that was started again takes a watch that would resume, and only then says in it that the version
+// is gone. The stream showed nothing, so the outage lasts until the list; one that stood a while, or showed something, had resumed.
+func TestResumeThatIsRefused(t *testing.T) {
+	hour := virtualStart.Add(time.Hour)
+	for name, c := range map[string]struct {
+		stood time.Duration
+		shows bool
+		from  time.Time
+	}{
+		"at once":              {0, false, virtualStart},
+		"soon":                 {interruptionTolerance - 1, false, virtualStart},
+		"after a while":        {interruptionTolerance, false, hour},
+		"after a sign of life": {0, true, hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, clock := unitWatch(t)
+			w.ended()
+			clock.Step(time.Hour)
+			if err := w.opened(nil, false, ""); err != nil {
+				t.Fatal(err)
+			}
+			if c.shows {
+				if err := w.Bookmark("2"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			clock.Step(c.stood)
+			w.ended()
+			w.ended()
+			clock.Step(time.Second)
+			before := len(w.r.queue)
+			if err := w.Replace(nil, "3"); err != nil {
+				t.Fatal(err)
+			}
+			for range before {
+				<-w.r.queue
+			}
+			want := &history.Gap{From: c.from, To: w.r.now(), Kinds: []string{"Namespace"}, Why: whyRestarted}
+			if diff := cmp.Diff(want, (<-w.r.queue).gap); diff != "" {
+				t.Errorf("gap (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestSilentOutage: a connection that broke without a word was current when it last said something.
 func TestSilentOutage(t *testing.T) {
 	w, clock := unitWatch(t)
