@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +35,7 @@ const (
 )
 
 // causes splits the recording: what stood at the start, and what the workload did afterwards.
-func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
+func (r *recorded) causes(ctx context.Context, in *Input) (initial, changes []scalehist.Change, err error) {
 	in.RecordedNodes = map[types.UID]string{}
 	in.Deletions = map[types.UID]time.Time{}
 	demands := r.demands()
@@ -49,6 +50,9 @@ func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
 	}
 	state, groupOf := r.lastKnown(), r.nodeGroups()
 	for _, ch := range r.changes {
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
 		if c, ok := ch.Object.(*storagev1.CSINode); ok && groupOf[c.Name] != "" && !r.along[c.Name] {
 			continue // it comes and goes with its node
 		}
@@ -62,7 +66,7 @@ func (r *recorded) causes(in *Input) (initial, changes []scalehist.Change) {
 	for _, f := range in.NodeFaults {
 		in.Warnings = append(in.Warnings, describeLoss(f))
 	}
-	return initial, changes
+	return initial, changes, nil
 }
 
 // standing is the cluster at the start: every object, the nodes, the pods that have a place; and apart, the pending ones.

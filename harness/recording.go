@@ -76,38 +76,66 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	}
 	in.Settings = rec.initial.CASettings
 	in.WorkerPools, in.MachineDeployments = rec.initial.WorkerPools, rec.initial.MachineDeployments
-	rec.resize(whole)
-	rec.guessBounds(whole)
-	in.NodeGroups = rec.groups
-	in.GroupChanges = rec.groupChanges()
-	in.Warnings = append(in.Warnings, rec.groupNews(in.GroupChanges)...)
-	in.Warnings = append(in.Warnings, rec.annotationWarnings()...)
-	in.Initial, in.Changes = rec.causes(in)
-	// How long nodes take is a trait of the group, and a short window may show none that came.
-	in.ProvisionDelays = whole.provisionDelays()
-	known := in.allGroups()
-	maps.DeleteFunc(in.ProvisionDelays, func(name string, _ time.Duration) bool {
-		return !slices.ContainsFunc(known, func(g scalehist.NodeGroup) bool { return g.Name == name }) // it is of another time
-	})
-	if d, ok := whole.deletionDelay(); ok {
-		in.DeletionDelay = &d
-	}
-	in.Terminations = terminations(whole.lives())
-	in.LoopsSeen, in.AutoscalerStarted = rec.seenLoops()
-	_, in.Requested = whole.deliveries(in.Start)
-	in.Faults = rec.faults()
-	for _, f := range in.Faults {
-		in.Warnings = append(in.Warnings, describeFault(f))
-	}
-	in.StaticPods = rec.staticPods()
-	if in.Truth = rec.truth(); in.Truth != nil {
-		in.waits = rec.waitsOf(rec.demands())
-		in.recordWaits(in.Truth, in.End)
+	if err := rec.read(ctx, in, whole); err != nil {
+		return nil, err
 	}
 	if in.Origin, err = db.Origin(ctx); err != nil {
 		return nil, fmt.Errorf("read origin: %w", err)
 	}
 	return in, in.check()
+}
+
+// read fills in what the recording shows. Each part looks at all changes, of which a history may have millions, so ctx is looked at between
+// them.
+func (r *recorded) read(ctx context.Context, in *Input, whole *recorded) (err error) {
+	for _, part := range []func(){
+		func() { r.resize(whole) },
+		func() { r.guessBounds(whole) },
+		func() {
+			in.NodeGroups = r.groups
+			in.GroupChanges = r.groupChanges()
+			in.Warnings = append(in.Warnings, r.groupNews(in.GroupChanges)...)
+		},
+		func() { in.Warnings = append(in.Warnings, r.annotationWarnings()...) },
+		func() { in.Initial, in.Changes, err = r.causes(ctx, in) },
+		func() {
+			// How long nodes take is a trait of the group, and a short window may show none that came.
+			in.ProvisionDelays = whole.provisionDelays()
+			known := in.allGroups()
+			maps.DeleteFunc(in.ProvisionDelays, func(name string, _ time.Duration) bool {
+				return !slices.ContainsFunc(known, func(g scalehist.NodeGroup) bool { return g.Name == name }) // it is of another time
+			})
+		},
+		func() {
+			if d, ok := whole.deletionDelay(); ok {
+				in.DeletionDelay = &d
+			}
+		},
+		func() { in.Terminations = terminations(whole.lives()) },
+		func() { in.LoopsSeen, in.AutoscalerStarted = r.seenLoops() },
+		func() { _, in.Requested = whole.deliveries(in.Start) },
+		func() {
+			in.Faults = r.faults()
+			for _, f := range in.Faults {
+				in.Warnings = append(in.Warnings, describeFault(f))
+			}
+		},
+		func() { in.StaticPods = r.staticPods() },
+		func() {
+			if in.Truth = r.truth(); in.Truth != nil {
+				in.waits = r.waitsOf(r.demands())
+				in.recordWaits(in.Truth, in.End)
+			}
+		},
+	} {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if part(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // load reads a window of a history.

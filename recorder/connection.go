@@ -55,6 +55,7 @@ func (w *watched) resumed(until string) error {
 	if !w.listed || w.r.translate != nil {
 		return nil
 	}
+	w.unproven = from
 	if until != "" && now.Sub(silent) < interruptionTolerance {
 		// Nothing said and nothing happened look alike: what comes first tells.
 		w.suspect = &suspect{from: from, until: until}
@@ -66,7 +67,8 @@ func (w *watched) resumed(until string) error {
 	return w.r.enqueue(item{gap: &history.Gap{From: from, To: now, Kinds: []string{w.kind}, Why: whyInterrupted}})
 }
 
-// ended says that a watch stream is over, for whatever reason.
+// ended says that a watch stream is over, for whatever reason. One that resumed, showed nothing and did not last may never have been
+// current: an API server that was started again takes the watch, and says in it that it cannot resume.
 func (w *watched) ended() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,11 +77,15 @@ func (w *watched) ended() {
 		return
 	}
 	w.watching, w.current = false, w.last
-	if w.suspect != nil {
+	switch heard := w.line().lastHeard(); {
+	case w.suspect != nil:
 		w.current, w.suspect = w.suspect.from, nil
-	} else if heard := w.line().lastHeard(); w.silent.IsZero() && heard.After(w.current) {
+	case !w.unproven.IsZero() && w.r.now().Sub(w.since) < interruptionTolerance:
+		w.current = w.unproven
+	case w.silent.IsZero() && heard.After(w.current):
 		w.current = heard // not its own sign of life, but the connection carried it too
 	}
+	w.unproven = time.Time{}
 	w.wake()
 }
 

@@ -3,13 +3,7 @@ package recorder
 import (
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist/recorder/history/powercut"
 )
@@ -70,35 +64,5 @@ func TestPowerCut(t *testing.T) {
 		if gaps, err := db.Gaps(t.Context(), recordings[0].To.Add(1), recordings[1].From.Add(-1)); err != nil || len(gaps) == 0 {
 			t.Errorf("gaps %+v, %v, want one between the recordings", gaps, err)
 		}
-	}
-}
-
-// TestServerBehindABalancer: what stands before an API server that is away takes connections, and closes them. The recorder
-// is told so by an end and not by a refusal, and knows an outage all the same: it says so, and the hour is a gap.
-func TestServerBehindABalancer(t *testing.T) {
-	c, ns := client(t)
-	path := filepath.Join(t.TempDir(), "h.db")
-	rec, line, fake := throughCable(t, path)
-	rec.watching(true)
-	rec.flush()
-	lost := rec.now()
-	server := line.lead("127.0.0.1:1") // nobody is there
-	line.cut()
-	rec.watching(false)
-	until(t, "trouble", func() bool { return strings.Contains(rec.Stats().Trouble, "cannot be watched") })
-	for range 60 {
-		fake.Step(time.Minute)
-	}
-	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "during"), metav1.CreateOptions{}))
-	back := rec.now()
-	line.lead(server)
-	rec.watching(true)
-	rec.flush()
-	rec.end()
-	if diff := cmp.Diff(sortedKinds(), gapsByKind(t, path, lost, back, whyInterrupted, whyRestarted)); diff != "" {
-		t.Errorf("kinds with a gap (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"during"}, podNames(snapshotAt(t, open(t, path), back), ns)); diff != "" {
-		t.Errorf("pods after the hour (-want +got):\n%s", diff)
 	}
 }

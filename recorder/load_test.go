@@ -1,11 +1,9 @@
 package recorder
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,13 +12,10 @@ import (
 	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/scalehist/scalehist/recorder/history"
@@ -94,19 +89,9 @@ func byStore(b *testing.B, _ []kubernetes.Interface, ns string) func(context.Con
 	b.Helper()
 	stores := make([]*etcd.Client, 8)
 	for i := range stores {
-		c, err := etcd.New(etcd.Config{Endpoints: []string{etcdAddress(b)}, Logger: zap.NewNop()})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				b.Error(err)
-			}
-		})
-		stores[i] = c
+		stores[i] = newStore(b)
 	}
-	codec := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
-	all, err := stores[0].Get(b.Context(), "/registry/pods/"+ns+"/", etcd.WithPrefix())
+	all, err := stores[0].Get(b.Context(), podKey(ns, ""), etcd.WithPrefix())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -116,48 +101,14 @@ func byStore(b *testing.B, _ []kubernetes.Interface, ns string) func(context.Con
 	states := map[string]string{}
 	for _, kv := range all.Kvs {
 		for _, phase := range []corev1.PodPhase{corev1.PodRunning, corev1.PodPending} {
-			p := &corev1.Pod{}
-			if _, _, err := codec.Decode(kv.Value, nil, p); err != nil {
-				b.Fatal(err)
-			}
-			setPhase(p, phase)
-			var out bytes.Buffer
-			if err := codec.Encode(p, &out); err != nil {
-				b.Fatal(err)
-			}
-			states[string(phase)+" "+p.Name] = out.String()
+			name := strings.TrimPrefix(string(kv.Key), podKey(ns, ""))
+			states[string(phase)+" "+name] = changedPod(b, kv.Value, func(p *corev1.Pod) { setPhase(p, phase) })
 		}
 	}
 	return func(ctx context.Context, k, i int, phase corev1.PodPhase) error {
-		_, err := stores[k%len(stores)].Put(ctx, "/registry/pods/"+ns+"/"+loadPod(i), states[string(phase)+" "+loadPod(i)])
+		_, err := stores[k%len(stores)].Put(ctx, podKey(ns, loadPod(i)), states[string(phase)+" "+loadPod(i)])
 		return err
 	}
-}
-
-// etcdAddress is where the API server under test keeps its objects, by its own command line.
-func etcdAddress(b *testing.B) string {
-	b.Helper()
-	host, err := url.Parse(cluster.Host)
-	if err != nil {
-		b.Fatal(err)
-	}
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, file := range lines {
-		text, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(text), "\x00--secure-port="+host.Port()+"\x00") {
-			continue
-		}
-		for arg := range strings.SplitSeq(string(text), "\x00") {
-			if address, ok := strings.CutPrefix(arg, "--etcd-servers="); ok {
-				return address
-			}
-		}
-	}
-	b.Fatal("the API server's etcd is not found in /proc")
-	return ""
 }
 
 func (l loadBy) run(b *testing.B, d time.Duration) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -15,6 +14,9 @@ import (
 // cluster is the API server all tests of the package share; each test works in a namespace of its own and removes its
 // cluster-wide objects. It ends with this process, however that ends.
 var cluster *rest.Config
+
+// server is the same as processes. Tests that end it start it again, and run alone.
+var server *kvcl.APIServer
 
 // apiServer are the flags a test's API server has beyond those of a kvcl: it says who may what.
 var apiServer = kvcl.RBACFlags()
@@ -27,14 +29,15 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	plane, err := kvcl.Start(context.Background(), kvcl.Options{Now: time.Now(), APIServerFlags: apiServer})
+	var err error
+	server, err = kvcl.StartAPIServer(context.Background(), kvcl.Options{APIServerFlags: apiServer})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	cluster = plane.RESTConfig()
+	cluster = server.RESTConfig()
 	code := m.Run()
-	if err := plane.Close(); err != nil {
+	if err := server.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -1,136 +1,66 @@
 package recorder
 
 import (
-	"net/url"
-	"path/filepath"
-	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
-// lookClock is a clock that the test moves. It counts how often the recorder has begun to wait for its next look for
-// silence: the look before is through then.
-type lookClock struct {
-	*testclock.FakeClock
-	looks atomic.Int64
-}
-
-// NewTimer implements clock.Clock.
-func (c *lookClock) NewTimer(d time.Duration) clock.Timer {
-	timer := c.FakeClock.NewTimer(d)
-	if d == silenceCheck {
-		c.looks.Add(1)
-	}
-	return timer
-}
-
-// throughCable records through a connection that can be cut, on a clock that the test moves.
-func throughCable(t *testing.T, path string) (*recording, *cable, *lookClock) {
-	t.Helper()
-	host, err := url.Parse(cluster.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := host.Host
-	if address == "" {
-		address = cluster.Host
-	}
-	line := newCable(t, address)
-	cfg := rest.CopyConfig(cluster)
-	cfg.Host = "https://" + line.Addr().String()
-	fake := &lookClock{FakeClock: testclock.NewFakeClock(time.Now())}
-	return record(t, cfg, Options{Path: path, Clock: fake}), line, fake
-}
-
-// watching waits until every watch stands, or is down.
-func (r *recording) watching(want bool) {
-	r.t.Helper()
-	for _, w := range r.watches {
-		if err := r.waitUntil(r.t.Context(), w, func() bool { return w.watching == want }); err != nil {
-			r.t.Fatal(err)
-		}
-	}
-}
-
-// gapsByKind fails the test unless each gap is of one kind and between the bounds.
-func gapsByKind(t *testing.T, path string, from, to time.Time, whys ...string) []string {
-	t.Helper()
-	gaps, err := open(t, path).Gaps(t.Context(), from.Add(-time.Hour), to.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kinds []string
-	for _, g := range gaps {
-		want := history.Gap{From: from, To: to, Kinds: g.Kinds, Why: g.Why}
-		if !slices.Contains(whys, g.Why) {
-			t.Errorf("gap of %v because %q, want one of %q", g.Kinds, g.Why, whys)
-		}
-		if diff := cmp.Diff(want, g); diff != "" || len(g.Kinds) != 1 {
-			t.Errorf("gap of %v (-want +got):\n%s", g.Kinds, diff)
-			continue
-		}
-		kinds = append(kinds, g.Kinds[0])
-	}
-	slices.Sort(kinds)
-	return slices.Compact(kinds)
-}
-
-// sortedKinds are those of Kubernetes: no provider's kinds are installed.
-func sortedKinds() []string {
-	return slices.Sorted(slices.Values(typedKinds()))
-}
-
 // TestOutageIsAGap: watches that resume after 12 seconds deliver what happened, at the time of the return. That is a
 // gap of every kind, from when it was last current until it resumed.
 func TestOutageIsAGap(t *testing.T) {
 	c, ns := client(t)
-	path := filepath.Join(t.TempDir(), "h.db")
-	rec, line, clock := throughCable(t, path)
-	rec.watching(true)
-	rec.flush()
-	lost := rec.now()
-	line.unplug()
-	rec.watching(false)
-	clock.Step(12 * time.Second)
+	o, line := outageOfACable(t)
+	o.begin(12*time.Second, line.unplug)
 	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "during"), metav1.CreateOptions{}))
-	back := rec.now()
-	line.plug(t)
-	rec.watching(true)
-	rec.flush()
-	rec.end()
-	if diff := cmp.Diff(sortedKinds(), gapsByKind(t, path, lost, back, whyInterrupted, whyRestarted)); diff != "" {
-		t.Errorf("kinds with a gap (-want +got):\n%s", diff)
+	o.finish(func() { line.plug(t) })
+	o.check(ns, "during")
+}
+
+// TestAnHourWithoutServer: the API server is gone for an hour; the recorder says so, and the hour is a gap of each kind.
+func TestAnHourWithoutServer(t *testing.T) {
+	c, ns := client(t)
+	o, line := outageOfACable(t)
+	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "goes"), metav1.CreateOptions{}))
+	o.begin(time.Hour, line.unplug)
+	if err := c.CoreV1().Pods(ns).Delete(t.Context(), "goes", atOnce); err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"during"}, podNames(snapshotAt(t, open(t, path), back), ns)); diff != "" {
-		t.Errorf("pods after the outage (-want +got):\n%s", diff)
-	}
+	o.finish(func() { line.plug(t) })
+	o.check(ns)
+}
+
+// TestServerBehindABalancer: what stands before an API server that is away takes connections, and closes them. The recorder
+// sees an end and not a refusal, and knows an outage all the same: it says so, and the hour is a gap.
+func TestServerBehindABalancer(t *testing.T) {
+	c, ns := client(t)
+	o, line := outageOfACable(t)
+	var server string
+	o.begin(time.Hour, func() {
+		server = line.lead("127.0.0.1:1") // nobody is there
+		line.cut()
+	})
+	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "during"), metav1.CreateOptions{}))
+	o.finish(func() { line.lead(server) })
+	o.check(ns, "during")
 }
 
 // TestOutageUntilTheEnd: what was not watched any more when the recording ended is a gap.
 func TestOutageUntilTheEnd(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "h.db")
-	rec, line, clock := throughCable(t, path)
-	rec.watching(true)
-	lost := rec.now()
-	line.unplug()
-	rec.watching(false)
-	clock.Step(time.Minute)
-	end := rec.now()
-	if !rec.blind(end) {
+	o, line := outageOfACable(t)
+	o.begin(time.Minute, line.unplug)
+	end := o.now()
+	if !o.blind(end) {
 		t.Error("a recorder that watches neither pods nor nodes does not know it")
 	}
-	rec.end()
-	if diff := cmp.Diff(sortedKinds(), gapsByKind(t, path, lost, end, whyLost)); diff != "" {
+	o.end()
+	if diff := cmp.Diff(sortedKinds(), gapsByKind(t, o.path, o.from, end, whyLost)); diff != "" {
 		t.Errorf("kinds with a gap (-want +got):\n%s", diff)
 	}
 }
@@ -171,6 +101,51 @@ func unitWatch(t *testing.T) (*watched, *testclock.FakeClock) {
 		t.Fatal(err)
 	}
 	return w, clock
+}
+
+// TestResumeThatIsRefused: an API server that was started again takes a watch that would resume, and only then says in it that the version
+// is gone. The stream showed nothing, so the outage lasts until the list; one that stood a while, or showed something, had resumed.
+func TestResumeThatIsRefused(t *testing.T) {
+	hour := virtualStart.Add(time.Hour)
+	for name, c := range map[string]struct {
+		stood time.Duration
+		shows bool
+		from  time.Time
+	}{
+		"at once":              {0, false, virtualStart},
+		"soon":                 {interruptionTolerance - 1, false, virtualStart},
+		"after a while":        {interruptionTolerance, false, hour},
+		"after a sign of life": {0, true, hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, clock := unitWatch(t)
+			w.ended()
+			clock.Step(time.Hour)
+			if err := w.opened(nil, false, ""); err != nil {
+				t.Fatal(err)
+			}
+			if c.shows {
+				if err := w.Bookmark("2"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			clock.Step(c.stood)
+			w.ended()
+			w.ended()
+			clock.Step(time.Second)
+			before := len(w.r.queue)
+			if err := w.Replace(nil, "3"); err != nil {
+				t.Fatal(err)
+			}
+			for range before {
+				<-w.r.queue
+			}
+			want := &history.Gap{From: c.from, To: w.r.now(), Kinds: []string{"Namespace"}, Why: whyRestarted}
+			if diff := cmp.Diff(want, (<-w.r.queue).gap); diff != "" {
+				t.Errorf("gap (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 // TestSilentOutage: a connection that broke without a word was current when it last said something.

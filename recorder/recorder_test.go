@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -155,6 +156,16 @@ func podNames(s *scalehist.ClusterSnapshot, namespace string) []string {
 	for _, p := range s.Objects.Pods {
 		if p.Namespace == namespace {
 			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+func podUIDs(s *scalehist.ClusterSnapshot, namespace string) map[string]types.UID {
+	out := map[string]types.UID{}
+	for _, p := range s.Objects.Pods {
+		if p.Namespace == namespace {
+			out[p.Name] = p.UID
 		}
 	}
 	return out

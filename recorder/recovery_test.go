@@ -216,21 +216,19 @@ func TestSilentWatch(t *testing.T) {
 	c, ns := client(t)
 	path := filepath.Join(t.TempDir(), "h.db")
 	rec, line, fake := throughCable(t, path)
-	rec.watching(true)
-	rec.flush()
+	rec.upToDate()
 	rec.probe.Store(int64(200 * time.Millisecond))
 	heard := rec.now()
 	line.stall(true)
 	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "unheard"), metav1.CreateOptions{}))
 	until(t, "the end of the silent streams", func() bool {
 		fake.Step(silenceCheck)
-		return rec.Stats().Trouble != ""
+		return strings.Contains(rec.Stats().Trouble, "cannot be watched") // on a busy machine the leaps of its clock are trouble first
 	})
 	back := rec.now()
 	rec.probe.Store(int64(patience)) // a slow answer is one
 	line.stall(false)
-	rec.watching(true)
-	rec.flush()
+	rec.upToDate()
 	at := rec.now()
 	rec.end()
 	gaps := rec.gaps("Pod")
@@ -547,38 +545,6 @@ func TestByVersion(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"5", "6", "", "7", "8", "9"}, got); diff != "" {
 		t.Errorf("versions (-want +got):\n%s", diff)
-	}
-}
-
-// TestAnHourWithoutServer: the API server is gone for an hour; the recorder says so, and the hour is a gap of each kind.
-func TestAnHourWithoutServer(t *testing.T) {
-	c, ns := client(t)
-	path := filepath.Join(t.TempDir(), "h.db")
-	rec, line, fake := throughCable(t, path)
-	rec.watching(true)
-	must[*corev1.Pod](t)(c.CoreV1().Pods(ns).Create(t.Context(), pod(ns, "goes"), metav1.CreateOptions{}))
-	rec.flush()
-	lost := rec.now()
-	line.unplug()
-	rec.watching(false)
-	until(t, "trouble", func() bool { return strings.Contains(rec.Stats().Trouble, "cannot be watched") })
-	for range 60 {
-		fake.Step(time.Minute)
-	}
-	if err := c.CoreV1().Pods(ns).Delete(t.Context(), "goes", atOnce); err != nil {
-		t.Fatal(err)
-	}
-	back := rec.now()
-	line.plug(t)
-	rec.watching(true)
-	rec.flush()
-	until(t, "the end of the trouble", func() bool { return !strings.Contains(rec.Stats().Trouble, "cannot be watched") })
-	rec.end()
-	if diff := cmp.Diff(sortedKinds(), gapsByKind(t, path, lost, back, whyInterrupted, whyRestarted)); diff != "" {
-		t.Errorf("kinds with a gap (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string(nil), podNames(snapshotAt(t, open(t, path), back), ns)); diff != "" {
-		t.Errorf("pods after the hour (-want +got):\n%s", diff)
 	}
 }
 

@@ -41,6 +41,8 @@ type watched struct {
 	since   time.Time // when it was opened
 	silent  time.Time // when it was ended because it said nothing, zero if it was not
 	suspect *suspect  // set while a stream that was silent has yet to show that it missed nothing
+
+	unproven time.Time // current, of before a stream that resumed and has shown nothing yet; zero if there is none
 }
 
 type seenObject struct {
@@ -277,7 +279,7 @@ func (w *watched) advance(version string) {
 	if w.highest == "" || newer(version, w.highest) {
 		w.highest = version
 	}
-	w.last = w.r.now()
+	w.last, w.unproven = w.r.now(), time.Time{}
 	w.wake()
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -180,5 +182,40 @@ func TestEnvtestIsSilent(t *testing.T) {
 	ctrllog.Log.WithName("test-env").Error(errors.New("gone"), "unable to start the controlplane")
 	if len(lines) != 0 {
 		t.Errorf("got %q, want nothing", lines)
+	}
+}
+
+// TestKeptPort: while a server is away its clients are refused, its port is nobody else's, and it gets it again.
+func TestKeptPort(t *testing.T) {
+	first, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := first.Addr().String()
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	free, err := keepPort(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("dialed %v, %v, want to be refused", c, err)
+	}
+	again, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Close(), again.Close()); err != nil {
+		t.Error(err)
 	}
 }

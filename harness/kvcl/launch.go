@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
@@ -44,7 +43,7 @@ type processes struct {
 	env    *envtest.Environment
 	config *rest.Config
 	links  map[string]string
-	// started gets the result of envtest's Start; release ends the thread that the children watch.
+	// started gets the result of envtest's Start; release ends the threads that the children watch.
 	started chan error
 	release chan struct{}
 	logs    []io.Closer
@@ -58,6 +57,8 @@ type processes struct {
 	fates map[string]chan string
 	// tails are the last lines each wrote.
 	tails map[string]*tail
+	// freePort is set while a kube-apiserver that was killed has not been started again: its port is kept.
+	freePort func()
 }
 
 // childNames are in the order in which to blame them: envtest ends etcd when kube-apiserver has ended, not the reverse.
@@ -116,14 +117,7 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 	if err := p.configure(acc, certs, o); err != nil {
 		return nil, err
 	}
-	go func() {
-		// The kernel ends the children with the thread that started them, so it must live as long as they do.
-		runtime.LockOSThread()
-		_, err := p.env.Start()
-		p.started <- err
-		<-p.release
-		runtime.UnlockOSThread()
-	}()
+	p.onThread(p.env.ControlPlane.Start)
 	if err := p.waitReady(ctx); err != nil {
 		h.Kill()
 		<-p.started //nolint:errcheck // waitReady has the error to tell
@@ -146,25 +140,34 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 	return p, nil
 }
 
+// onThread starts children on a thread of their own, and puts what start returns into p.started. The kernel ends the children with
+// the thread that started them, so it lives until release.
+func (p *processes) onThread(start func() error) {
+	go func() {
+		runtime.LockOSThread()
+		p.started <- start()
+		<-p.release
+		runtime.UnlockOSThread()
+	}()
+}
+
 // configure sets up envtest: all we know better than its defaults.
 func (p *processes) configure(acc *access, certs string, o Options) error {
 	ports, err := freePorts(2)
 	if err != nil {
 		return err
 	}
-	p.env = &envtest.Environment{
-		UseExistingCluster:       ptr.To(false),
-		ControlPlaneStartTimeout: healthTimeout,
-		ControlPlaneStopTimeout:  bootTimeout,
-	}
-	p.stopEnv = p.env.Stop
+	p.env = &envtest.Environment{}
+	// Its Environment would go on to make files elsewhere, and clients that nobody uses.
+	p.stopEnv = p.env.ControlPlane.Stop
 	etcdDir := filepath.Join(p.home.Dir, "etcd.data")
 	if err := os.Mkdir(etcdDir, 0o700); err != nil {
 		return err
 	}
 	e := &envtest.Etcd{
 		Path: p.links["etcd"], DataDir: etcdDir, Out: p.tails["etcd"], Err: p.tails["etcd"],
-		URL: &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))},
+		URL:          &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))},
+		StartTimeout: healthTimeout, StopTimeout: bootTimeout,
 	}
 	e.Configure().
 		Set("unsafe-no-fsync", "true").
@@ -176,6 +179,7 @@ func (p *processes) configure(acc *access, certs string, o Options) error {
 	s.Path, s.CertDir, s.Out, s.Err = p.links["kube-apiserver"], certs, p.tails["kube-apiserver"], p.tails["kube-apiserver"]
 	s.SecureServing.Address, s.SecureServing.Port = "127.0.0.1", strconv.Itoa(ports[1])
 	s.SecureServing.CA, s.SecureServing.Authn = acc.ca, acc
+	s.StartTimeout, s.StopTimeout = healthTimeout, bootTimeout
 	args := s.Configure()
 	for flag, value := range apiserverFlags {
 		args.Set(flag, value)
@@ -196,7 +200,6 @@ func (p *processes) configure(acc *access, certs string, o Options) error {
 // wait for controllers that do not run; only the APIs the project uses; no fairness, no garbage collection.
 var apiserverFlags = map[string]string{
 	"authorization-mode":             "AlwaysAllow",
-	"anonymous-auth":                 "false",
 	"enable-priority-and-fairness":   "false",
 	"max-requests-inflight":          "0",
 	"max-mutating-requests-inflight": "0",
@@ -243,6 +246,9 @@ func (p *processes) stop() error {
 		err = nil
 	}
 	close(p.release)
+	if p.freePort != nil {
+		p.freePort()
+	}
 	p.closeLogs()
 	if rerr := p.home.Remove(); err == nil {
 		err = rerr

@@ -2,13 +2,16 @@ package kvcl
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/scalehist/scalehist"
 )
@@ -24,6 +27,7 @@ func TestServerThatEndedIsNamed(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	checkHealthy(t, e.procs)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	if err := e.Apply(t.Context(), []scalehist.Change{{Op: scalehist.OpAdd, Object: node}}); err != nil {
 		t.Fatal(err)
@@ -39,6 +43,35 @@ func TestServerThatEndedIsNamed(t *testing.T) {
 		// How it ended, envtest may get to know alone.
 		if text := err.Error(); !strings.Contains(text, "kube-apiserver was killed by SIGKILL") && !strings.Contains(text, "kube-apiserver has ended") {
 			t.Errorf("the error does not say what became of kube-apiserver: %v", err)
+		}
+	}
+}
+
+// checkHealthy: envtest learns that the server is healthy, and nobody else anything without a token. It once ended each server after ten
+// minutes, because it was refused.
+func checkHealthy(t *testing.T, p *processes) {
+	t.Helper()
+	select {
+	case err := <-p.started:
+		p.started <- err
+		if err != nil {
+			t.Errorf("the start of both processes: %v", err)
+		}
+	case <-time.After(bootTimeout):
+		t.Errorf("envtest still waits for /healthz, and would end the server")
+	}
+	anybody, err := rest.HTTPClientFor(rest.AnonymousClientConfig(p.config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/healthz": http.StatusOK, "/healthz/etcd": http.StatusUnauthorized, "/version": http.StatusUnauthorized,
+		"/api/v1/pods": http.StatusUnauthorized} {
+		r, err := anybody.Get(p.config.Host + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Body.Close(); r.StatusCode != want {
+			t.Errorf("%s without a token: %s, want %d", path, r.Status, want)
 		}
 	}
 }

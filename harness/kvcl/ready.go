@@ -47,7 +47,7 @@ func (p *processes) waitReady(ctx context.Context) error {
 		case <-late.C:
 			return fmt.Errorf("kube-apiserver does not serve pods after %s", bootTimeout)
 		case <-tick.C:
-			// envtest would try four more times, in silence.
+			// envtest says less: that the start failed.
 			if died := p.died(); died != nil {
 				return died
 			}
@@ -92,7 +92,7 @@ func (p *processes) died() error {
 		}
 	}
 	for _, name := range childNames {
-		// Another process under the link is envtest's next try.
+		// Another process under the link took the place of one that has ended.
 		if p.pids[name] == now[name] && !p.home.Died(p.links[name]) {
 			continue
 		}

@@ -45,9 +45,9 @@ func (pl *Plane) addPods(ctx context.Context, changes []scalehist.Change) error 
 		}
 	}
 	created := make([]scalehist.Object, len(changes))
-	parallel(pl.server.Writers(), len(bodies), func(i int) bool {
-		created[i], errs[i] = pl.server.Post(ctx, PodKind, bodies[i])
-		return errs[i] == nil
+	parallel(ctx, pl.server.Writers(), errs[:len(bodies)], func(i int) (err error) {
+		created[i], err = pl.server.Post(ctx, PodKind, bodies[i])
+		return err
 	})
 	failed := -1
 	for i, obj := range created {
@@ -59,10 +59,7 @@ func (pl *Plane) addPods(ctx context.Context, changes []scalehist.Change) error 
 		}
 	}
 	if failed < 0 {
-		parallel(pl.server.Writers(), len(bodies), func(i int) bool {
-			errs[i] = pl.writeStatus(ctx, items[i], changes[i].Object)
-			return errs[i] == nil
-		})
+		parallel(ctx, pl.server.Writers(), errs, func(i int) error { return pl.writeStatus(ctx, items[i], changes[i].Object) })
 		for i, err := range errs {
 			if err != nil {
 				failed = i
@@ -104,10 +101,10 @@ func (pl *Plane) updatePods(ctx context.Context, changes []scalehist.Change) err
 		before[i] = *items[i]
 		pl.noteDeletion(items[i], c.Object)
 	}
-	parallel(pl.server.Writers(), len(changes), func(i int) bool {
-		errs[i] = pl.writeStatus(ctx, items[i], changes[i].Object)
-		done[i] = errs[i] == nil
-		return done[i]
+	parallel(ctx, pl.server.Writers(), errs, func(i int) error {
+		err := pl.writeStatus(ctx, items[i], changes[i].Object)
+		done[i] = err == nil
+		return err
 	})
 	for i, err := range errs {
 		if err == nil {
@@ -160,9 +157,8 @@ func (pl *Plane) deletePods(ctx context.Context, changes []scalehist.Change) err
 			break
 		}
 	}
-	parallel(pl.server.Writers(), known, func(i int) bool {
-		errs[i] = pl.remove(ctx, items[i], changes[i].Object.GetNamespace(), changes[i].Object.GetName())
-		return errs[i] == nil
+	parallel(ctx, pl.server.Writers(), errs[:known], func(i int) error {
+		return pl.remove(ctx, items[i], changes[i].Object.GetNamespace(), changes[i].Object.GetName())
 	})
 	for i, err := range errs {
 		if err != nil {

@@ -33,7 +33,7 @@ func (pl *Plane) Settle(ctx context.Context, now time.Time) (Settled, error) {
 	if err := pl.Sync(ctx); err != nil {
 		return Settled{}, err
 	}
-	if err := pl.feed(); err != nil {
+	if err := pl.feed(ctx); err != nil {
 		return Settled{}, err
 	}
 	r, err := pl.crank.Settle(ctx)
@@ -139,12 +139,16 @@ func (pl *Plane) redeliver(it *item, obj scalehist.Object) {
 	pl.pending = append(pl.pending, change{obj: it.obj})
 }
 
-// feed lets the scheduler see what changed.
-func (pl *Plane) feed() error {
+// feed lets the scheduler see what changed. Each change may let it look at all pods that wait, so it ends with ctx; nobody goes on
+// with a plane whose scheduler has not seen all.
+func (pl *Plane) feed(ctx context.Context) error {
 	pending := pl.pending
 	pl.pending = nil
 	for _, c := range pending {
-		var err error
+		err := ctx.Err()
+		if err != nil {
+			return err
+		}
 		if c.gone {
 			err = pl.crank.Remove(c.obj)
 		} else {
@@ -183,25 +187,19 @@ func (pl *Plane) flush(ctx context.Context, writes []crank.Write) error {
 		}
 	}
 	errs := make([]error, len(order))
-	parallel(pl.server.Writers(), len(order), func(i int) bool {
-		errs[i] = pl.writePod(ctx, order[i], byPod[order[i]])
-		return errs[i] == nil
-	})
+	parallel(ctx, pl.server.Writers(), errs, func(i int) error { return pl.writePod(ctx, order[i], byPod[order[i]]) })
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	errs = make([]error, len(events))
-	parallel(pl.server.Writers(), len(events), func(i int) bool {
-		errs[i] = pl.server.Event(ctx, events[i].Event)
-		return errs[i] == nil
-	})
+	parallel(ctx, pl.server.Writers(), errs, func(i int) error { return pl.server.Event(ctx, events[i].Event) })
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("write the scheduler's events: %w", err)
 	}
 	if err := pl.Sync(ctx); err != nil {
 		return err
 	}
-	return pl.feed()
+	return pl.feed(ctx)
 }
 
 func (pl *Plane) writeVolume(ctx context.Context, w crank.Write) error {
