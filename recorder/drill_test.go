@@ -14,7 +14,7 @@ import (
 	"github.com/scalehist/scalehist/recorder/history/powercut"
 )
 
-// TestPowerCut: what a recorder had flushed outlives a power cut, and the next one goes on with a gap between. What the
+// TestPowerCut: what a recorder had flushed outlives a power cut, and the next one continues with a gap between. What the
 // cut may leave of the file is history.TestPowerCut's.
 func TestPowerCut(t *testing.T) {
 	c, ns := client(t)
@@ -74,7 +74,7 @@ func TestPowerCut(t *testing.T) {
 }
 
 // TestServerBehindABalancer: what stands before an API server that is away takes connections, and closes them. The recorder
-// is told so by an end and not by a refusal, and knows an outage all the same: it says so, and the hour is a gap.
+// sees an end and not a refusal, and knows an outage all the same: it says so, and the hour is a gap.
 func TestServerBehindABalancer(t *testing.T) {
 	c, ns := client(t)
 	path := filepath.Join(t.TempDir(), "h.db")

@@ -42,7 +42,7 @@ func judgeEnding(e ending, within limits, t target, about ...string) []string {
 		return append(wrong, long(e)...)
 	}
 	switch {
-	case t.tells && e.stdout.size > 0:
+	case t.reports && e.stdout.size > 0:
 	case !strings.HasPrefix(text, "scalehist: ") && !strings.Contains(text, "\nscalehist: "):
 		wrong = append(wrong, "exit code 2 without a message")
 	case len(about) > 0 && !slices.ContainsFunc(about, func(w string) bool { return strings.Contains(text, w) }):

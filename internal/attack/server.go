@@ -30,7 +30,7 @@ const (
 
 var deliveries = []delivery{plain, plain, gzipped, bomb, chunked, cut, stalled, four}
 
-// stopLimit is how long a server may take to end once it is told to, by its own promise 10 s for requests that are under way.
+// stopLimit is how long a server may take to end after SIGTERM, by its own promise 10 s for requests that are under way.
 const stopLimit = 20 * time.Second
 
 // answerLimit is how long a refusal may be, in bytes.

@@ -27,8 +27,8 @@ type target struct {
 	compares bool
 	// answers: it may not refuse its input.
 	answers bool
-	// tells: what is wrong is its result, and exit code 2 comes without a message.
-	tells bool
+	// reports: what is wrong is its result, and exit code 2 comes without a message.
+	reports bool
 	// about is what a refusal may speak of in place of the input.
 	about string
 	// serves: it is a server, and the input is a body that is sent to this path.
@@ -39,8 +39,8 @@ type target struct {
 var history = []target{
 	{command: "inspect", args: "{in}"},
 	{command: "inspect", args: "{in} -o json"},
-	{command: "doctor", args: "{in}", compares: true, tells: true, then: replayed},
-	{command: "doctor", args: "{in} -o json", compares: true, tells: true, then: replayed},
+	{command: "doctor", args: "{in}", compares: true, reports: true, then: replayed},
+	{command: "doctor", args: "{in} -o json", compares: true, reports: true, then: replayed},
 	{command: "replay", args: "{in} --report-dir {out}/r", compares: true},
 	{command: "replay", args: "{in} --playback per-event -o json", compares: true},
 	{command: "replay", args: "{in} --autoscaler recommender:optimal --optimal", compares: true},
