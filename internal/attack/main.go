@@ -17,10 +17,12 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/scalehist/scalehist/internal/exit"
 )
 
 // errFound is the end of a run with findings.
-var errFound = errors.New("see what is wrong above; what was found goes to internal/attack/testdata/corpus with the fix")
+var errFound = errors.New("see what is wrong above; add what was found to internal/attack/testdata/corpus, with the fix")
 
 type options struct {
 	root, scalehist, keep, only string
@@ -49,15 +51,7 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "say what every attack is")
 	flag.Parse()
 	err := run(ctx, o, os.Stdout)
-	switch {
-	case err == nil:
-	case errors.Is(err, errFound):
-		fmt.Fprintln(os.Stderr, "attack:", err)
-		os.Exit(1)
-	default:
-		fmt.Fprintln(os.Stderr, "attack:", err)
-		os.Exit(2)
-	}
+	os.Exit(exit.Code(os.Stderr, "attack", err, errFound)) //nolint:gocritic // stop only frees what the end frees
 }
 
 // run attacks until the time or the number of attacks is used up, and says what it finds.
