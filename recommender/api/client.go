@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
+	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/recommender"
 )
 
@@ -180,7 +181,7 @@ func (c *Client) Strategies(ctx context.Context) (*StrategyList, error) {
 
 func (c *Client) read(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("recommender at %s: the answer does not follow %s: %s", c.base.Redacted(), PathOpenAPI, plain(err))
+		return fmt.Errorf("recommender at %s: the answer does not follow %s: %s", c.base.Redacted(), PathOpenAPI, decode.Plain(err))
 	}
 	return nil
 }
