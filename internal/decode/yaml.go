@@ -142,10 +142,10 @@ func collectFields(t reflect.Type, to map[string]reflect.Type) []string {
 // blameValue reads one value alone.
 func blameValue(n *yaml.Node, t reflect.Type, path string) *Error {
 	text, err := yaml.Marshal(n)
-	if err != nil {
-		return nil
+	if err == nil {
+		err = sigsyaml.Unmarshal(text, reflect.New(t).Interface())
 	}
-	if err = sigsyaml.Unmarshal(text, reflect.New(t).Interface()); err == nil {
+	if err == nil {
 		return nil
 	}
 	if n.Kind != yaml.ScalarNode || !reflect.PointerTo(t).Implements(jsonReader) {
