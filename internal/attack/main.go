@@ -88,7 +88,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := runner{root: o.root, scalehist: o.scalehist, within: o.within, refused: &atomic.Int64{}}
+	r := runner{root: o.root, scalehist: o.scalehist, within: o.within, refused: &atomic.Int64{}, peaks: &peaks{}}
 	n, found, err := attacks(ctx, o, r, from, dir, out)
 	if err != nil {
 		return err
@@ -101,6 +101,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		found++
 		fmt.Fprintln(out, "fixtures:", wrong)
 	}
+	r.peaks.print(out, o.within.memory)
 	fmt.Fprintf(out, "%d attacks, seeds %d to %d: %d inputs refused, %d findings\n", n, o.seed, o.seed+max(n, 1)-1, r.refused.Load(), found)
 	if found > 0 {
 		return fmt.Errorf("%d findings: %w", found, errFound)
