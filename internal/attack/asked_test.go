@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -34,27 +33,5 @@ func TestAnswers(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestPlanOfAnswers: who asks is answered in all ways.
-func TestPlanOfAnswers(t *testing.T) {
-	from := sources{}
-	for _, x := range targets() {
-		from[x.kind] = []source{{"any", []byte("{}")}}
-	}
-	seen := map[delivery]bool{}
-	for seed := range uint64(200) {
-		if a := plan(seed, from, "recommend --history {root}/"+goodHistory+" --server"); a.target.asks != "" {
-			seen[a.Delivery] = true
-		}
-	}
-	for _, how := range answerDeliveries {
-		if !seen[how] {
-			t.Errorf("%q does not come", how)
-		}
-	}
-	if pick(rand.New(rand.NewPCG(1, 0)), answerDeliveries) == "" {
-		t.Error("a way of answering has no name")
 	}
 }
