@@ -18,17 +18,17 @@ var objectRules = []Rule{
 		Advice: "correct the object log and import it again, or choose a window (--from, --to) without the object"},
 }
 
-// refusedObjects tells of each object once, the first time that it is wrong.
+// refusedObjects reports each object once, the first time that it is wrong.
 func refusedObjects(_ context.Context, in *Input) ([]Finding, error) {
 	var out []Finding
-	told := map[ref]bool{}
+	reported := map[ref]bool{}
 	look := func(o scalehist.Object, f Finding) {
 		r := refOf(o)
-		if told[r] {
+		if reported[r] {
 			return
 		}
 		if f.Message = refusal(o, r); f.Message != "" {
-			told[r] = true
+			reported[r] = true
 			f.Object = r.String()
 			out = append(out, f)
 		}

@@ -103,9 +103,9 @@ func TestParseFaults(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                                     `the list "faults" is missing or empty`,
-		"faults: 3":                            "cannot unmarshal",
-		"fault: []":                            `unknown field "fault"`,
-		"faults: [{kind: slow, colour: blue}]": `unknown field "colour"`,
+		"faults: 3":                            `line 1: faults: "3" where a list is due`,
+		"fault: []":                            `unknown key "fault"; did you mean "faults"?`,
+		"faults: [{kind: slow, colour: blue}]": `faults[0]: unknown key "colour"`,
 		"faults: [{kind: slow}]":               "faults[0]: slow needs a delay",
 		"faults: [{kind: refuse, from: soon}]": `faults[0]: from: "soon" is neither`,
 	} {

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
@@ -156,8 +155,8 @@ func ParseFaults(b []byte) ([]Fault, error) {
 			Message   string    `json:"message"`
 		} `json:"faults"`
 	}
-	if err := yaml.UnmarshalStrict(b, &file); err != nil {
-		return nil, errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: "), "while decoding JSON: json: "))
+	if err := decode.YAML(b, &file); err != nil {
+		return nil, err
 	}
 	if len(file.Faults) == 0 {
 		return nil, errors.New(`the list "faults" is missing or empty`)

@@ -63,6 +63,10 @@ func TestAnswersAreBounded(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, resp.Body, make([]byte, 1<<20))
+			// What is read beyond the bound is at most one buffer.
+			if bound := map[string]int64{"an event": maxEvent, "a list": maxAnswer}[name]; bound > 0 && body.read > bound+1<<20 {
+				t.Errorf("%d bytes were read, the bound is %d", body.read, bound)
+			}
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v after %d bytes, want %q", err, body.read, tt.want)
 			}

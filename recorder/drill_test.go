@@ -8,7 +8,7 @@ import (
 	"github.com/scalehist/scalehist/recorder/history/powercut"
 )
 
-// TestPowerCut: what a recorder had flushed outlives a power cut, and the next one goes on with a gap between. What the
+// TestPowerCut: what a recorder had flushed outlives a power cut, and the next one continues with a gap between. What the
 // cut may leave of the file is history.TestPowerCut's.
 func TestPowerCut(t *testing.T) {
 	c, ns := client(t)

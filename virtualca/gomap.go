@@ -9,7 +9,7 @@ import (
 )
 
 // How Go walks a map (since 1.24, internal/runtime/maps): slot by slot in a circle, from a random slot on. Up to eight entries are in one
-// group of slots, in the order in which they came, and one that goes leaves its slot to the next that comes. So a walk of a small map
+// group of slots, in the order in which they came, and one that is removed leaves its slot to the next that comes. So a walk of a small map
 // mostly begins with its first entry: with three entries five of eight slots are behind the last, and six of eight beginnings come to the first.
 // A larger map has its entries where their hashes fall, and never becomes small again. Upstream's order of nodes and of pods is such a walk.
 const (

@@ -64,7 +64,10 @@ func (m *sizesMatcher) NegatedFailureMessage(any) string {
 // asReport takes what a spec passes to Expect.
 func asReport(actual any) (*scalehist.ReplayReport, error) {
 	r, err := wholeReport(actual)
-	return plaintext.Values(r), err // what is said of it is text in lines
+	if err != nil {
+		return nil, err
+	}
+	return plaintext.Values(r), nil // what is said of it is text in lines
 }
 
 // wholeReport is the report as it is.

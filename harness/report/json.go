@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/decode"
 )
 
 // JSON writes the whole report, indented, with sorted map keys.
@@ -45,7 +46,7 @@ func Read(path string) (*scalehist.ReplayReport, error) {
 		return nil, fmt.Errorf("%s is not a replay report: a list in it has an element null", path)
 	}
 	var r scalehist.ReplayReport
-	if err := json.Unmarshal(b, &r); err != nil {
+	if err := decode.JSON(b, &r); err != nil {
 		return nil, fmt.Errorf("%s is not a replay report: %w", path, err)
 	}
 	if r.Version != scalehist.ReportVersion {

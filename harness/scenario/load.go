@@ -18,6 +18,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/internal/near"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/virtualca/cloudprovider"
@@ -66,7 +67,7 @@ var ErrNoScenario = errors.New("this is not a scenario: it has neither history n
 
 // maxFile bounds a file in bytes, maxKeys what aliases may make of it.
 const (
-	maxFile = 4 << 20
+	maxFile = decode.MaxFile
 	maxKeys = 200_000
 )
 

@@ -1,11 +1,9 @@
 package truth
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/decode"
 )
 
 // File is a truth file, NAME.truth.json. Offsets are seconds from a run's start.
@@ -115,7 +114,7 @@ func Read(path string) (*File, error) {
 // Parse reads a truth. Unknown fields, missing ones, and what contradicts itself are errors that name the place.
 func Parse(b []byte) (*File, error) {
 	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(b, &keys); err != nil {
+	if err := decode.JSON(b, &keys); err != nil {
 		return nil, fmt.Errorf("want one JSON object: %w", err)
 	}
 	for _, name := range required {
@@ -123,14 +122,9 @@ func Parse(b []byte) (*File, error) {
 			return nil, fmt.Errorf("field %q is missing", name)
 		}
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
 	var f File
-	if err := d.Decode(&f); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something after the JSON object")
+	if err := decode.StrictJSON(b, &f); err != nil {
+		return nil, err
 	}
 	return &f, f.check()
 }

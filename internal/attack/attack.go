@@ -13,7 +13,7 @@ type attack struct {
 	Mutations []string `json:"mutations,omitempty"`
 	// Command is the target and, after exit code 0, those that follow it, as target.line writes them.
 	Command string `json:"command"`
-	// Delivery is how a body is sent to a server.
+	// Delivery is how a body is sent to a server, or by one.
 	Delivery delivery `json:"delivery,omitempty"`
 	target   target
 	input    []byte
@@ -41,6 +41,9 @@ func plan(seed uint64, from sources, only string) attack {
 	if t.serves != "" {
 		a.Delivery = pick(r, deliveries)
 	}
+	if t.asks != "" {
+		a.Delivery = pick(r, answerDeliveries)
+	}
 	return a
 }
 
@@ -49,6 +52,9 @@ func (t target) line() string {
 	text := t.command + " " + t.args
 	if t.serves != "" {
 		text += ", sent " + t.serves
+	}
+	if t.asks != "" {
+		text += ", answered to " + t.asks
 	}
 	for _, next := range t.then {
 		text += "; " + next.line()

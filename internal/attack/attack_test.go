@@ -41,6 +41,12 @@ func attacker(t *testing.T) runner {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return attackerOf(t, scalehist)
+}
+
+// attackerOf runs attacks with a program.
+func attackerOf(t *testing.T, scalehist string) runner {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

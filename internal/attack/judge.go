@@ -13,8 +13,8 @@ import (
 // traces are what a program prints that fell.
 var traces = []string{"panic:", "goroutine ", "fatal error:", "runtime error", "http: panic serving", "SIGSEGV", ".go:"}
 
-// jargon is what only those understand who wrote the program. "Go struct field" is not: kubectl says so too, and it names the field.
-var jargon = regexp.MustCompile(`Go value|struct \{|\*?\bv1alpha1\.[A-Z]|reflect\.`)
+// jargon is what only those understand who wrote the program.
+var jargon = regexp.MustCompile(`Go value|Go struct|struct \{|\*?\bv1alpha1\.[A-Z]|reflect\.|json: cannot|while decoding JSON|\.Unmarshal(JSON|Text|YAML)`)
 
 // longest is how much a command may say about what is wrong, in bytes: hostile input is not to be repeated whole.
 const longest = 16 << 10
@@ -42,7 +42,7 @@ func judgeEnding(e ending, within limits, t target, about ...string) []string {
 		return append(wrong, long(e)...)
 	}
 	switch {
-	case t.tells && e.stdout.size > 0:
+	case t.reports && e.stdout.size > 0:
 	case !strings.HasPrefix(text, "scalehist: ") && !strings.Contains(text, "\nscalehist: "):
 		wrong = append(wrong, "exit code 2 without a message")
 	case len(about) > 0 && !slices.ContainsFunc(about, func(w string) bool { return strings.Contains(text, w) }):

@@ -2,23 +2,25 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// TestJudge: a program that does well is not blamed, and one that does not is, for what it does.
-func TestJudge(t *testing.T) {
+// pretender attacks one of the programs of this test binary.
+func pretender(t *testing.T, program string) runner {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := attackerOf(t, self)
+	r.env = []string{asProgram + "=" + program}
+	return r
+}
+
+// TestJudge: a program that does well is not blamed, and one that does not is, for what it does.
+func TestJudge(t *testing.T) {
 	for program, want := range map[string]string{
 		"well":                           "",
 		"refuses":                        "",
@@ -50,7 +52,8 @@ func TestJudge(t *testing.T) {
 				within.memory = 1 << 30
 			}
 			a := attack{target: target{command: "inspect", kind: historyKind, args: "{in}"}, input: []byte("a history")}
-			r := runner{root: root, scalehist: self, within: within, refused: &atomic.Int64{}, env: []string{asProgram + "=" + program}}
+			r := pretender(t, program)
+			r.within = within
 			wrong, err := r.run(t.Context(), a, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
@@ -72,15 +75,7 @@ func TestJudge(t *testing.T) {
 
 // TestJudgeOfFollowers: what doctor finds nothing wrong with may not be refused.
 func TestJudgeOfFollowers(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := runner{root: root, scalehist: self, within: defaultLimits, refused: &atomic.Int64{}, env: []string{asProgram + "=refuses"}}
+	r := pretender(t, "refuses")
 	a := attack{target: replayed[0], input: []byte("a history")}
 	a.target.kind = historyKind
 	wrong, err := r.run(t.Context(), a, t.TempDir())

@@ -17,10 +17,12 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/scalehist/scalehist/internal/exit"
 )
 
 // errFound is the end of a run with findings.
-var errFound = errors.New("see what is wrong above; what was found goes to internal/attack/testdata/corpus with the fix")
+var errFound = errors.New("see what is wrong above; add what was found to internal/attack/testdata/corpus, with the fix")
 
 type options struct {
 	root, scalehist, keep, only string
@@ -49,15 +51,7 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "say what every attack is")
 	flag.Parse()
 	err := run(ctx, o, os.Stdout)
-	switch {
-	case err == nil:
-	case errors.Is(err, errFound):
-		fmt.Fprintln(os.Stderr, "attack:", err)
-		os.Exit(1)
-	default:
-		fmt.Fprintln(os.Stderr, "attack:", err)
-		os.Exit(2)
-	}
+	os.Exit(exit.Code(os.Stderr, "attack", err, errFound)) //nolint:gocritic // stop only frees what the end frees
 }
 
 // run attacks until the time or the number of attacks is used up, and says what it finds.
@@ -94,7 +88,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := runner{root: o.root, scalehist: o.scalehist, within: o.within, refused: &atomic.Int64{}}
+	r := runner{root: o.root, scalehist: o.scalehist, within: o.within, refused: &atomic.Int64{}, peaks: &peaks{}}
 	n, found, err := attacks(ctx, o, r, from, dir, out)
 	if err != nil {
 		return err
@@ -107,6 +101,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		found++
 		fmt.Fprintln(out, "fixtures:", wrong)
 	}
+	r.peaks.print(out, o.within.memory)
 	fmt.Fprintf(out, "%d attacks, seeds %d to %d: %d inputs refused, %d findings\n", n, o.seed, o.seed+max(n, 1)-1, r.refused.Load(), found)
 	if found > 0 {
 		return fmt.Errorf("%d findings: %w", found, errFound)

@@ -19,7 +19,7 @@ func mutators(k kind) []mutator {
 		return []mutator{flipBytes, truncate, shufflePages, hostileRow, hostileRow, hostileRow, hostileRow, hostileRow, dropRows, otherSchema, otherSchema, headerField}
 	case logKind:
 		return append(anything, dropLines, doubleLines, reorderLines, moveTimes, hostileLine, hostileLine, hostileLine, hostileLine, hostileLine, swapTypes, swapTypes)
-	case reportKind, requestKind, truthKind:
+	case reportKind, requestKind, truthKind, answerKind, strategiesKind:
 		return append(anything, hostileJSON, hostileJSON, hostileJSON, hostileJSON, hostileJSON, deepJSON, wideJSON)
 	}
 	return append(anything, hostileYAML, hostileYAML, hostileYAML, hostileYAML, aliasBomb, deepYAML, longScalar, duplicateKey)

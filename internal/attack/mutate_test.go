@@ -68,7 +68,7 @@ func TestMutatorsTakeAnything(t *testing.T) {
 // TestPlanIsSeeded: and other seeds are other attacks.
 func TestPlanIsSeeded(t *testing.T) {
 	from := sources{}
-	for _, k := range []kind{logKind, requestKind, reportKind, truthKind} {
+	for _, k := range []kind{logKind, requestKind, reportKind, truthKind, answerKind, strategiesKind} {
 		from[k] = []source{{"a", []byte(logLine)}, {"b", bytes.Repeat([]byte(logLine), 3)}}
 	}
 	for k := range files {

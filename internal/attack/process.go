@@ -19,7 +19,7 @@ import (
 type limits struct {
 	// deadline is how long it may run, in wall time. It is far beyond what any source takes (a second), for machines that are busy.
 	deadline time.Duration
-	// memory is the most it may have resident, in bytes. The runtime is told to keep to three quarters of it, so that garbage is not
+	// memory is the most it may have resident, in bytes. The runtime is to keep to three quarters of it (GOMEMLIMIT), so that garbage is not
 	// taken for what is needed.
 	memory int64
 }
@@ -115,7 +115,7 @@ func (p *process) wait() (ending, error) {
 	return e, nil
 }
 
-// highWater is the most memory a process had resident, in bytes; 0 where the system does not tell.
+// highWater is the most memory a process had resident, in bytes; 0 where the system does not say.
 func highWater(pid int) int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -16,6 +16,7 @@ type runner struct {
 	scalehist string // the binary, absolute
 	within    limits
 	refused   *atomic.Int64 // how many commands did not take what they were given
+	peaks     *peaks        // what they took; nil: it is not of interest
 	env       []string      // more of it for the commands, which get nothing of this process's own
 }
 
@@ -68,7 +69,15 @@ func (r runner) target(ctx context.Context, t target, name string, input []byte,
 	if err != nil {
 		return nil, err
 	}
-	values := strings.NewReplacer("{in}", in, "{dir}", s.in, "{out}", s.out, "{root}", r.root)
+	server := ""
+	if t.asks != "" {
+		serving, stop := context.WithCancel(ctx)
+		defer stop()
+		if server, err = (answerer{t.asks, input, how}).listen(serving); err != nil {
+			return nil, err
+		}
+	}
+	values := strings.NewReplacer("{server}", server, "{in}", in, "{dir}", s.in, "{out}", s.out, "{root}", r.root)
 	args := strings.Fields(t.command)
 	for _, arg := range strings.Fields(t.args) {
 		args = append(args, values.Replace(arg))
@@ -88,6 +97,9 @@ func (r runner) target(ctx context.Context, t target, name string, input []byte,
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if r.peaks != nil {
+		r.peaks.add(t, e.peak)
 	}
 	wrong = append(wrong, r.judge(t, e, s, name, before)...)
 	for i := range wrong {

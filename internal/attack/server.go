@@ -26,11 +26,13 @@ const (
 	cut     delivery = "cut in the middle"
 	stalled delivery = "stalled in the middle"
 	four    delivery = "four at once"
+	// download asks for what there may be.
+	download delivery = "download"
 )
 
 var deliveries = []delivery{plain, plain, gzipped, bomb, chunked, cut, stalled, four}
 
-// stopLimit is how long a server may take to end once it is told to, by its own promise 10 s for requests that are under way.
+// stopLimit is how long a server may take to end after SIGTERM, by its own promise 10 s for requests that are under way.
 const stopLimit = 20 * time.Second
 
 // answerLimit is how long a refusal may be, in bytes.
@@ -69,6 +71,10 @@ func (r runner) serve(ctx context.Context, t target, p *process, input []byte, h
 		}
 	default:
 		wrong = deliver(ctx, client, method, address, path, input, how)
+	}
+	if name, ok := strings.CutPrefix(path, "/api/histories/"); ok {
+		// What was taken is downloaded: whole if it was, else there is none.
+		wrong = append(wrong, deliver(ctx, client, http.MethodGet, address, "/api/clusters/"+name+"/db", nil, download)...)
 	}
 	for _, page := range []string{"/healthz", "/metrics"} {
 		wrong = append(wrong, deliver(ctx, client, http.MethodGet, address, page, nil, "")...)
@@ -133,7 +139,7 @@ func deliver(ctx context.Context, client *http.Client, method, address, path str
 	switch code := answer.StatusCode; {
 	case err != nil:
 		return []string{fmt.Sprintf("%s %s: the answer ends early: %v", method, path, err)}
-	case code >= 500 && code != http.StatusServiceUnavailable, code < 200, method == http.MethodGet && code != http.StatusOK:
+	case code >= 500 && code != http.StatusServiceUnavailable, code < 200, method == http.MethodGet && how != download && code != http.StatusOK:
 		return []string{fmt.Sprintf("%s %s: status %d", method, path, code)}
 	case code >= 400 && size > answerLimit:
 		return []string{fmt.Sprintf("%s %s: a refusal of %d bytes", method, path, size)}

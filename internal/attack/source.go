@@ -26,6 +26,9 @@ const (
 	faultsKind   kind = "faults"
 	configKind   kind = "config"
 	clustersKind kind = "clusters"
+	// answerKind and strategiesKind are what a recommender answers to POST /v1/recommend and GET /v1/strategies.
+	answerKind     kind = "answer"
+	strategiesKind kind = "strategies"
 )
 
 // goodHistory is the history that other inputs are tried with.
@@ -58,7 +61,7 @@ func (k kind) name() string {
 		return "input.jsonl"
 	case reportKind:
 		return "two-machine-sizes/report.json" // as a set of reports has it, with a name that the other set has
-	case requestKind, truthKind:
+	case requestKind, truthKind, answerKind, strategiesKind:
 		return "input.json"
 	}
 	return "input.yaml"
@@ -75,7 +78,7 @@ type source struct {
 // load reads the sources, and makes those that scalehist itself makes: logs of the histories, and a request and a report of the good history.
 // What it makes is the same on every run.
 func load(ctx context.Context, root, scalehist string) (sources, error) {
-	all := sources{}
+	all := sources{strategiesKind: {{"what a recommender says it is", []byte(askedStrategies)}}, answerKind: {{"nothing to do", []byte(askedAnswer)}}}
 	for k, names := range files {
 		for _, name := range names {
 			data, err := os.ReadFile(filepath.Join(root, name))
@@ -97,22 +100,32 @@ func load(ctx context.Context, root, scalehist string) (sources, error) {
 		}
 		all[requestKind] = append(all[requestKind], source{"request of " + name, request})
 	}
-	data, err := output(ctx, root, scalehist, "replay", goodHistory, "--control-plane", "memory", "--full-snapshots", "-o", "json")
-	if err != nil {
-		return nil, err
+	for k, args := range map[kind][]string{
+		reportKind: {"replay", goodHistory, "--control-plane", "memory", "--full-snapshots", "-o", "json"},
+		answerKind: {"recommend", "--history", goodHistory, "--at", "+60s", "--scale-down", "-o", "json"},
+	} {
+		data, err := output(ctx, root, scalehist, args...)
+		if err == nil {
+			data, err = withoutRun(data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s of %s: %w", k, goodHistory, err)
+		}
+		all[k] = append(all[k], source{fmt.Sprintf("%s of %s", k, goodHistory), data})
 	}
-	var report map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if err := decoder.Decode(&report); err != nil {
-		return nil, fmt.Errorf("report of %s: %w", goodHistory, err)
-	}
-	delete(report, "run") // wall time and memory, which differ from run to run
-	if data, err = json.Marshal(report); err != nil {
-		return nil, err
-	}
-	all[reportKind] = append(all[reportKind], source{"report of " + goodHistory, data})
 	return all, nil
+}
+
+// withoutRun leaves out wall time and memory, which differ from run to run.
+func withoutRun(text []byte) ([]byte, error) {
+	var fields map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&fields); err != nil {
+		return nil, err
+	}
+	delete(fields, "run")
+	return json.Marshal(fields)
 }
 
 // output runs scalehist on good input.

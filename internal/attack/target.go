@@ -15,7 +15,7 @@ type target struct {
 	// command is the path of the command, without the program's name.
 	command string
 	kind    kind
-	// args follow the command. {in} is the input, {out} a name in an empty folder, {root} the module's root.
+	// args follow the command. {in} is the input, {out} a name in an empty folder, {root} the module's root, {server} a server's address.
 	args string
 	// makes is the name below {out} of a file that is only there after exit code 0.
 	makes string
@@ -27,20 +27,22 @@ type target struct {
 	compares bool
 	// answers: it may not refuse its input.
 	answers bool
-	// tells: what is wrong is its result, and exit code 2 comes without a message.
-	tells bool
+	// reports: what is wrong is its result, and exit code 2 comes without a message.
+	reports bool
 	// about is what a refusal may speak of in place of the input.
 	about string
 	// serves: it is a server, and the input is a body that is sent to this path.
 	serves string
+	// asks: it asks a server, at {server}, whose answer to requests of this method is the input.
+	asks string
 }
 
 // history are the targets that a history is given to, wherever it comes from.
 var history = []target{
 	{command: "inspect", args: "{in}"},
 	{command: "inspect", args: "{in} -o json"},
-	{command: "doctor", args: "{in}", compares: true, tells: true, then: replayed},
-	{command: "doctor", args: "{in} -o json", compares: true, tells: true, then: replayed},
+	{command: "doctor", args: "{in}", compares: true, reports: true, then: replayed},
+	{command: "doctor", args: "{in} -o json", compares: true, reports: true, then: replayed},
 	{command: "replay", args: "{in} --report-dir {out}/r", compares: true},
 	{command: "replay", args: "{in} --playback per-event -o json", compares: true},
 	{command: "replay", args: "{in} --autoscaler recommender:optimal --optimal", compares: true},
@@ -83,6 +85,12 @@ func targets() []target {
 		{command: "recommender serve", kind: requestKind, args: "--listen 127.0.0.1:0", serves: "POST /v1/recommend"},
 		{command: "recommender serve", kind: requestKind, args: "--listen 127.0.0.1:0", serves: "POST /v1/recommend"},
 		{command: "recommender serve", kind: requestKind, args: "--listen 127.0.0.1:0", serves: "POST /recommend/"},
+		{command: "replay", kind: answerKind, args: "{root}/" + goodHistory + " --autoscaler http://{server} --autoscaler-flag --remote-timeout=3s", asks: "POST", compares: true, about: "recommender at"},
+		{command: "replay", kind: answerKind, args: "{root}/" + goodHistory + " --autoscaler http://{server}#any --playback per-event -o json --autoscaler-flag --remote-timeout=3s", asks: "POST", compares: true, about: "recommender at"},
+		{command: "replay", kind: strategiesKind, args: "{root}/" + goodHistory + " --autoscaler http://{server} --autoscaler-flag --remote-timeout=3s", asks: "GET", compares: true, about: "recommender at"},
+		{command: "sweep", kind: answerKind, args: "{root}/" + goodHistory + " --engine http://{server} --set scan-interval=10s,20s --autoscaler-flag --remote-timeout=3s", asks: "POST", compares: true, about: "recommender at"},
+		{command: "recommend", kind: answerKind, args: "--history {root}/" + goodHistory + " --server http://{server} --timeout 3s -o json", asks: "POST", about: "recommender at"},
+		{command: "recommend", kind: answerKind, args: "--history {root}/" + goodHistory + " --server http://{server} --timeout 3s --scale-down", asks: "POST", about: "recommender at"},
 		{command: "serve", kind: historyKind, args: "--config {root}/internal/attack/testdata/sources/none.yaml --dir {out}/h --listen 127.0.0.1:0", serves: "PUT /api/histories/x"},
 		{command: "serve", kind: clustersKind, args: "--check --config {in}", compares: true},
 		{command: "replay", kind: truthKind, args: "{root}/fixtures/ca-pdb-blocks-drain/recording.db --truth {in}", compares: true},

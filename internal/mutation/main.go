@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/scalehist/scalehist/internal/exit"
 )
 
 // pageFile is where the table is kept, from the module's root.
@@ -38,15 +40,7 @@ func main() {
 	} else {
 		err = run(ctx, *root, *only, os.Stdout)
 	}
-	switch {
-	case err == nil:
-	case errors.Is(err, errSurvived):
-		fmt.Fprintln(os.Stderr, "mutation:", err)
-		os.Exit(1)
-	default:
-		fmt.Fprintln(os.Stderr, "mutation:", err)
-		os.Exit(2)
-	}
+	os.Exit(exit.Code(os.Stderr, "mutation", err, errSurvived)) //nolint:gocritic // stop only frees what the end frees
 }
 
 // run judges the mutations whose name matches, one line each as they end, and writes the table when that is all of them.

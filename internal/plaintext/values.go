@@ -96,7 +96,7 @@ func inertList(v reflect.Value) (reflect.Value, bool) {
 	return out, true
 }
 
-// inertMap goes through the keys in order: two that become one key give the same on every run.
+// inertMap takes the keys in order: two that become one key give the same on every run.
 func inertMap(v reflect.Value) (reflect.Value, bool) {
 	keys := v.MapKeys()
 	if v.Type().Key().Kind() == reflect.String {

@@ -31,7 +31,7 @@ func (r *received) take(n int64) bool {
 
 func (r *received) give(n int64) { r.now.Add(-n) }
 
-// drainGrace is how long a body that is being sent when the server is told to end may still take.
+// drainGrace is how long a body that is being sent when the server has to end may still take.
 const drainGrace = time.Second
 
 // incoming are the connections whose bodies are being read. One that has stalled would else keep the server from ending for as long as

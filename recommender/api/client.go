@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
+	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/recommender"
 )
 
@@ -55,8 +57,13 @@ const (
 	DefaultTries         = 5
 )
 
-// maxAnswer bounds an answer.
-const maxAnswer = 256 << 20
+const (
+	// maxAnswer bounds an answer in bytes, maxAnswerMemory what decoding it may allocate: a plan for 100,000 pods takes a tenth.
+	maxAnswer       = 64 << 20
+	maxAnswerMemory = 384 << 20
+	// maxServerName bounds what a recommender calls itself, in bytes: every report has it.
+	maxServerName = 200
+)
 
 // NewClient prepares a client. Nothing is sent yet.
 func NewClient(o ClientOptions) (*Client, error) {
@@ -175,12 +182,24 @@ func (c *Client) Strategies(ctx context.Context) (*StrategyList, error) {
 		return nil, err
 	}
 	out := &StrategyList{}
-	return out, c.read(data, out)
+	if err := c.read(data, out); err != nil {
+		return nil, err
+	}
+	if len(out.Name) > maxServerName {
+		return nil, fmt.Errorf("recommender at %s: its name has %d bytes, more than %d", c.base.Redacted(), len(out.Name), maxServerName)
+	}
+	return out, nil
 }
 
+// read decodes an answer, which is counted before: it may be small where what it becomes is large.
 func (c *Client) read(data []byte, into any) error {
+	a := &allowance{maxElements: maxAnswer / bytesPerElement, maxMemory: maxAnswerMemory, memory: 2 * int64(len(data))}
+	var large *RequestError
+	if err := a.weigh(data, reflect.TypeOf(into).Elem(), "", false); errors.As(err, &large) {
+		return fmt.Errorf("recommender at %s: the answer is refused: %s", c.base.Redacted(), large.Problem)
+	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("recommender at %s: the answer does not follow %s: %s", c.base.Redacted(), PathOpenAPI, plain(err))
+		return fmt.Errorf("recommender at %s: the answer does not follow %s: %s", c.base.Redacted(), PathOpenAPI, decode.Plain(err))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/decode"
 )
 
 // RequestError says what is wrong with a request, where, and what to do.
@@ -62,7 +63,7 @@ func DecodeRequest(data []byte, o DecodeOptions) (*Request, error) {
 	if err := a.weigh(data, reflect.TypeFor[Request](), "", false); err != nil {
 		return nil, err
 	}
-	if err := decode(data, r, "", o); err != nil {
+	if err := decodeStrict(data, r, "", o); err != nil {
 		return nil, err
 	}
 	switch {
@@ -84,7 +85,7 @@ func DecodeSnapshot(data []byte, o DecodeOptions) (*scalehist.ClusterSnapshot, e
 	if err := newAllowance(o.MaxBody, int64(len(data))).weigh(data, reflect.TypeFor[scalehist.ClusterSnapshot](), "", false); err != nil {
 		return nil, err
 	}
-	if err := decode(data, s, "", o); err != nil {
+	if err := decodeStrict(data, s, "", o); err != nil {
 		return nil, err
 	}
 	return s, checkSnapshot(s, "")
@@ -133,7 +134,7 @@ func decodeObjects(in []Object, a *allowance, o DecodeOptions) ([]Object, error)
 			return err
 		}
 		v := reflect.New(k.typ).Interface().(scalehist.Object)
-		if err := decode(raw, v, path, o); err != nil {
+		if err := decodeStrict(raw, v, path, o); err != nil {
 			return err
 		}
 		if v.GetName() == "" {
@@ -159,8 +160,8 @@ func decodeObjects(in []Object, a *allowance, o DecodeOptions) ([]Object, error)
 	return out, nil
 }
 
-// decode reads JSON strictly. path is where data is in the request.
-func decode(data []byte, into any, path string, o DecodeOptions) error {
+// decodeStrict reads JSON strictly. path is where data is in the request.
+func decodeStrict(data []byte, into any, path string, o DecodeOptions) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return &RequestError{path, "it is empty", "send JSON; " + PathOpenAPI + " describes it"}
 	}
@@ -217,115 +218,12 @@ func strictProblem(err error) (path, problem string) {
 func located(data []byte, into any, path string, err error) error {
 	if syntax, offset := kjson.SyntaxErrorOffset(err); syntax {
 		line := 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
-		return &RequestError{path, fmt.Sprintf("it is not JSON, in line %d (byte %d): %s", line, offset, plain(err)), "correct it; jq . FILE finds such places"}
+		return &RequestError{path, fmt.Sprintf("it is not JSON, in line %d (byte %d): %s", line, offset, decode.Plain(err)), "correct it; jq . FILE finds such places"}
 	}
-	if at, why := blame(data, reflect.TypeOf(into).Elem(), path); why != nil {
-		return &RequestError{at, plain(why), "correct the value"}
+	if at, why := decode.Blame(data, reflect.TypeOf(into).Elem(), path); why != nil {
+		return &RequestError{at, decode.Plain(why), "correct the value"}
 	}
-	return &RequestError{path, plain(err), "correct the value"}
-}
-
-// plain is a decoder's error without the names of Go.
-func plain(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		return fmt.Sprintf("%s where %s is due", wrong.Value, due(wrong.Type))
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "error decoding from json: ")
-}
-
-func due(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return "a whole number"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	default:
-		return t.String()
-	}
-}
-
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
-
-// blame finds the innermost value that its type cannot take, the first in the order of the type's fields.
-func blame(raw json.RawMessage, t reflect.Type, path string) (string, error) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
-		return "", nil
-	}
-	whole := func() (string, error) {
-		if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
-			return path, err
-		}
-		return "", nil
-	}
-	if reflect.PointerTo(t).Implements(unmarshaler) {
-		return whole()
-	}
-	switch t.Kind() {
-	case reflect.Struct:
-		var keys map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &keys); err != nil {
-			return whole()
-		}
-		return blameFields(keys, t, path)
-	case reflect.Map:
-		var keys map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &keys); err != nil {
-			return whole()
-		}
-		for _, k := range sortedKeys(keys) {
-			if at, err := blame(keys[k], t.Elem(), join(path, k)); err != nil {
-				return at, err
-			}
-		}
-		return "", nil
-	case reflect.Slice:
-		var list []json.RawMessage
-		if t.Elem().Kind() == reflect.Uint8 || json.Unmarshal(raw, &list) != nil {
-			return whole()
-		}
-		for i, v := range list {
-			if at, err := blame(v, t.Elem(), fmt.Sprintf("%s[%d]", path, i)); err != nil {
-				return at, err
-			}
-		}
-		return "", nil
-	default:
-		return whole()
-	}
-}
-
-func blameFields(keys map[string]json.RawMessage, t reflect.Type, path string) (string, error) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported():
-			continue
-		case name == "" && f.Anonymous:
-			if at, err := blameFields(keys, f.Type, path); err != nil {
-				return at, err
-			}
-			continue
-		}
-		if v, ok := keys[name]; ok {
-			if at, err := blame(v, f.Type, join(path, name)); err != nil {
-				return at, err
-			}
-		}
-	}
-	return "", nil
+	return &RequestError{path, decode.Plain(err), "correct the value"}
 }
 
 func join(path, key string) string {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/recommender"
 )
 
@@ -108,7 +109,7 @@ func decodePrototype(data []byte, maxBody int64) (*prototypeSnapshot, error) {
 		if errors.As(err, &wrong) {
 			path = wrong.Field
 		}
-		return nil, &RequestError{path, plain(err), "send a ClusterSnapshot of the prototype as JSON, or ask " + PathRecommend}
+		return nil, &RequestError{path, decode.Plain(err), "send a ClusterSnapshot of the prototype as JSON, or ask " + PathRecommend}
 	}
 	if s.SnapshotTime.IsZero() {
 		return nil, &RequestError{"SnapshotTime", "it is missing", "write the instant of the snapshot, such as 2024-05-28T10:00:00Z"}

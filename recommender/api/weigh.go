@@ -12,6 +12,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// unmarshaler: a type that reads itself.
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
 // JSON is small where what it becomes is large: "{}," in a list of containers is 3 bytes, and a Container of 408. So
 // a request is counted before it is decoded, token by token and without building anything. What it may be depends on
 // the largest body, which whoever serves has chosen:

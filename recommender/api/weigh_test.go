@@ -102,7 +102,7 @@ func TestWeightIsWhatDecodingTakes(t *testing.T) {
 			}
 			var pod corev1.Pod
 			took := allocated(func() {
-				if err := decode([]byte(c.body), &pod, "", DecodeOptions{}); err != nil {
+				if err := decodeStrict([]byte(c.body), &pod, "", DecodeOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			})

@@ -61,7 +61,7 @@ func podsAfter(n int) []string {
 }
 
 // TestPowerCut: whatever a power cut leaves of what was not synced, the history opens, is whole, and holds all batches up
-// to one of them: at least those before the last sign of life. A recorder goes on in it, and what is lost lies in a gap.
+// to one of them: at least those before the last sign of life. A recorder continues it, and what is lost lies in a gap.
 func TestPowerCut(t *testing.T) {
 	const batches, cuts = 60, 36
 	random := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // a test's
@@ -179,7 +179,7 @@ func (c cut) goOn(t *testing.T, path string, wantGap bool) {
 	switch {
 	case !wantGap:
 	case len(gaps) != 1 || !gaps[0].To.Equal(at(time.Hour)):
-		t.Errorf("gaps %+v, want one until the recording that goes on", gaps)
+		t.Errorf("gaps %+v, want one until the recording that continues", gaps)
 	case gaps[0].From.After(at(time.Duration(c.written) * time.Second)):
 		t.Errorf("the gap begins at %s, after all that was written", gaps[0].From)
 	}

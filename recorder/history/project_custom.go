@@ -92,15 +92,20 @@ func projectCustom(o *unstructured.Unstructured) (scalehist.Object, bool) {
 	meta := projectMeta(metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
 		CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
 		Labels: o.GetLabels(), Annotations: o.GetAnnotations(), OwnerReferences: o.GetOwnerReferences()})
-	out.SetNamespace(meta.Namespace)
-	out.SetName(meta.Name)
-	out.SetUID(meta.UID)
-	out.SetCreationTimestamp(meta.CreationTimestamp)
-	out.SetDeletionTimestamp(meta.DeletionTimestamp)
-	out.SetLabels(meta.Labels)
-	out.SetAnnotations(meta.Annotations)
-	out.SetOwnerReferences(meta.OwnerReferences)
+	SetMeta(out, meta)
 	return out, true
+}
+
+// SetMeta gives a custom object the metadata that histories keep. What meta does not have, the object does not have either.
+func SetMeta(o *unstructured.Unstructured, meta metav1.ObjectMeta) {
+	o.SetNamespace(meta.Namespace)
+	o.SetName(meta.Name)
+	o.SetUID(meta.UID)
+	o.SetCreationTimestamp(meta.CreationTimestamp)
+	o.SetDeletionTimestamp(meta.DeletionTimestamp)
+	o.SetLabels(meta.Labels)
+	o.SetAnnotations(meta.Annotations)
+	o.SetOwnerReferences(meta.OwnerReferences)
 }
 
 // keepField copies the field at path. What is of another type than the path says is left out.

@@ -137,7 +137,7 @@ func (l *loader) read(ctx context.Context, id int64, to any) error {
 // errColumn: a column does not hold the JSON that belongs there. readError makes it a CorruptError.
 var errColumn = errors.New("is not what belongs there")
 
-// readJSON reads JSON that a column holds. What is wrong with it concerns whoever has the file, not the types it is read into.
+// readJSON reads JSON that a column holds. What is wrong with it concerns the owner of the file, not the types it is read into.
 func readJSON(text string, to any) error {
 	if err := json.Unmarshal([]byte(text), to); err != nil {
 		return errColumn

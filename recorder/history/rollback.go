@@ -14,13 +14,13 @@ import (
 )
 
 // halfDone says whether a file cannot be read before a change is undone that its writer did not finish. Such changes are
-// the two outside of the log, when a file is made and when it is closed: their journal tells what was there before.
+// the two outside of the log, when a file is made and when it is closed: their journal says what was there before.
 func halfDone(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK
 }
 
-// rollBack goes over to a private copy in which the change is undone: a reader changes no file. The next writer undoes it
+// rollBack changes to a private copy in which the change is undone: a reader changes no file. The next writer undoes it
 // in the file.
 func (db *DB) rollBack(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "scalehist-*")

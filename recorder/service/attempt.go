@@ -58,11 +58,8 @@ func (c *Cluster) restConfig() (*rest.Config, error) {
 
 // kubeconfig reads a kubeconfig file; without a path those that kubectl would.
 func kubeconfig(path, name string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = path
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
-		&clientcmd.ConfigOverrides{CurrentContext: name}).ClientConfig()
-	if clientcmd.IsEmptyConfig(err) {
+	cfg, err := Kubeconfig(path, name)
+	if errors.Is(err, ErrNoKubeconfig) {
 		return nil, errors.New("kubeconfig: none found: set kubeconfig, or inCluster: true")
 	}
 	if err != nil {

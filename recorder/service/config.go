@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/recorder"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
@@ -98,7 +99,7 @@ func Load(path string) (*Config, error) {
 }
 
 // maxConfig bounds the configuration in bytes; a ConfigMap has at most 1 MiB.
-const maxConfig = 4 << 20
+const maxConfig = decode.MaxFile
 
 // Parse reads a configuration; path names it in errors, and relative paths in it start at its directory.
 func Parse(data []byte, path string) (*Config, error) {
@@ -152,7 +153,9 @@ func yamlProblems(err error) []string {
 	for i, l := range lines {
 		if m := unknownField.FindStringSubmatch(l); m != nil {
 			lines[i] = fmt.Sprintf("line %s: unknown key %q", m[1], m[2])
+			continue
 		}
+		lines[i] = decode.Line(l)
 	}
 	return lines
 }

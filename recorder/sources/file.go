@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	klabels "k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -60,7 +60,7 @@ type file struct {
 // ParseFile reads a mapping file. All that is wrong with it is in the error, by group.
 func ParseFile(data []byte) (Source, error) {
 	var m Mapping
-	if err := yaml.UnmarshalStrict(data, &m); err != nil {
+	if err := decode.YAML(data, &m); err != nil {
 		return nil, fmt.Errorf("not a list of groups: %w", err)
 	}
 	if len(m.Groups) == 0 {

@@ -165,7 +165,7 @@ func TestMappingFile(t *testing.T) {
 func TestMappingFileErrors(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"empty", "", "no groups in it"},
-		{"unknown field", "groups: [{name: a, maximum: 1}]", `unknown field "maximum"`},
+		{"unknown field", "groups: [{name: a, maximum: 1}]", `groups[0]: unknown key "maximum"`},
 		{"no name", "groups: [{max: 1, nodes: {namePattern: x}}]", "group 1: name is missing"},
 		{"twice", "groups: [{name: a, max: 1, nodes: {namePattern: x}}, {name: a, max: 1, nodes: {namePattern: y}}]", "group 2 (a): the name is taken"},
 		{"bounds", "groups: [{name: a, min: 3, max: 1, nodes: {namePattern: x}}]", "group 1 (a): min 3, max 1"},

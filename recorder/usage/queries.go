@@ -7,7 +7,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
+
+	"github.com/scalehist/scalehist/internal/decode"
 )
 
 // Query is one PromQL expression whose values are recorded as series of its name.
@@ -38,7 +39,7 @@ type queriesFile struct {
 // ParseQueries reads a file of queries. All that is wrong with it is in the error, by query.
 func ParseQueries(data []byte) ([]Query, error) {
 	var f queriesFile
-	if err := yaml.UnmarshalStrict(data, &f); err != nil {
+	if err := decode.YAML(data, &f); err != nil {
 		return nil, fmt.Errorf("not a list of queries: %w", err)
 	}
 	if len(f.Queries) == 0 {

@@ -26,7 +26,7 @@ func TestParseQueries(t *testing.T) {
 		"":                                 "no queries in it",
 		"queries: [{query: up}]":           "query 1: name is missing",
 		"queries: [{name: a}]":             "query 1 (a): query is missing",
-		"queries: [{name: a, promql: up}]": `unknown field`,
+		"queries: [{name: a, promql: up}]": `queries[0]: unknown key "promql"`,
 		"queries: [{name: a, query: x, step: 500ms}]":         "step 500ms: want whole seconds",
 		"queries: [{name: a, query: x}, {name: a, query: y}]": "query 2 (a): the name is taken",
 	} {

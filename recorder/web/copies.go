@@ -14,7 +14,7 @@ import (
 // that recorders write to.
 const maxCopies = 4
 
-// copyRetry is what somebody is told to wait when there are as many.
+// copyRetry is how long a client is asked to wait when there are as many.
 const copyRetry = 30 * time.Second
 
 // errCopies is the error when there are as many copies as there may be.
@@ -50,7 +50,7 @@ type historyCopy struct {
 // reader reads the copy from its start; those of one copy do not disturb each other.
 func (c *historyCopy) reader() io.Reader { return io.NewSectionReader(c.file, 0, c.size) }
 
-// acquire gives a copy, to be released: one that is there, or a new one by write; errCopies when there are too many. A copy goes on being
+// acquire gives a copy, to be released: one that is there, or a new one by write; errCopies when there are too many. A copy is still being
 // written as long as one of those who wait for it does.
 func (s *copies) acquire(ctx context.Context, key copyKey, write func(context.Context) (*os.File, error)) (*historyCopy, error) {
 	s.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/decode"
 )
 
 // Report is a replay report of the reports directory.
@@ -124,7 +125,7 @@ func readReport(name string, f *os.File) (Report, error) {
 	}
 	switch err := json.NewDecoder(io.LimitReader(f, maxReport)).Decode(&head); {
 	case err != nil:
-		r.Problem = "not a report: " + err.Error()
+		r.Problem = "not a report: " + decode.Plain(err)
 	case !strings.HasPrefix(head.Version, "scalehist.io/report/"):
 		r.Problem = "not a report: it has no version"
 	default:

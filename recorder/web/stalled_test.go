@@ -92,8 +92,8 @@ func (s *stalledSite) unlinked() int {
 	return n
 }
 
-// TestStalledDownloads: however many ask and do not read, there are few copies; who asks for the same shares one, and who has to wait is
-// told so. When they go, the copies do.
+// TestStalledDownloads: however many ask and do not read, there are few copies; who asks for the same shares one, and who has to wait
+// gets an answer that says so. When their connections end, the copies are removed.
 func TestStalledDownloads(t *testing.T) {
 	s := newStalledSite(t)
 	var conns []net.Conn
@@ -202,7 +202,7 @@ func TestDrippingTransferEnds(t *testing.T) {
 	}
 }
 
-// TestStalledUploads: there are places for a few files; who comes after them is told to wait, and leaves nothing on the disk.
+// TestStalledUploads: there are places for a few files; who comes after them is asked to wait, and leaves nothing on the disk.
 func TestStalledUploads(t *testing.T) {
 	s := newStalledSite(t)
 	var conns []net.Conn

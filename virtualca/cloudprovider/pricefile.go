@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/scalehist/scalehist/internal/decode"
 )
 
 // PriceTableHelp describes the price file that ParsePriceFile reads, with an example, for help texts.
@@ -51,6 +53,9 @@ func ParsePriceFile(data []byte) (*PriceFile, error) {
 }
 
 func parsePrices(data []byte) (*PriceFile, error) {
+	if err := decode.Size(data); err != nil {
+		return nil, err
+	}
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))

@@ -17,6 +17,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/decode"
 )
 
 // Case is one recorded decision of upstream. Outcomes and Sample may be absent: then it can be run, not judged.
@@ -161,13 +162,8 @@ func Read(r io.Reader) ([]Case, error) {
 
 func parse(text []byte) (Case, error) {
 	var c Case
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
+	if err := decode.StrictJSON(text, &c); err != nil {
 		return Case{}, err
-	}
-	if d.More() {
-		return Case{}, fmt.Errorf("%s: more than one value in a line", c.Name)
 	}
 	return c, c.Input.check(c.Name)
 }

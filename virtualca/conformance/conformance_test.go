@@ -141,15 +141,15 @@ func TestRunTwice(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"name":"x","inputs":{}}`:                                               `line 1: json: unknown field "inputs"`,
-		"\n" + `{"name":"x","input":{"nodeGroup":[]}}`:                           `line 2: json: unknown field "nodeGroup"`,
+		`{"name":"x","inputs":{}}`:                                               `line 1: unknown field "inputs"`,
+		"\n" + `{"name":"x","input":{"nodeGroup":[]}}`:                           `line 2: unknown field "input.nodeGroup"`,
 		`{"name":"x","input":{"mode":"down"}}`:                                   `case x: mode "down" is unknown`,
 		`{"name":"x","input":{"materialize":"later"}}`:                           `case x: materialize "later" is unknown`,
 		`{"name":"x","input":{"tieBreak":"last"}}`:                               `case x: tieBreak "last" is unknown`,
 		`{"name":"x","input":{"nodes":[{"nodeGroup":"g","node":{}}]}}`:           `node group "g" does not exist`,
 		`{"name":"x","input":{"nodes":[{"nodeGroup":""}]}}`:                      `has no node`,
 		`{"name":"x"} {"name":"y"}`:                                              `more than one value`,
-		`{"name":"x","input":{"nodeGroups":[{"options":{"maxNodeTime":"1m"}}]}}`: `unknown field "maxNodeTime"`,
+		`{"name":"x","input":{"nodeGroups":[{"options":{"maxNodeTime":"1m"}}]}}`: `unknown field "input.nodeGroups[0].options.maxNodeTime"`,
 	} {
 		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want an error with %q", text, err, want)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/internal/near"
 )
 
@@ -34,6 +35,9 @@ type fileValue struct {
 // below it. What is not known is refused with the line and what may have been meant.
 func parseConfigFile(root *cobra.Command, path string, b []byte) (*configFile, error) {
 	f := &configFile{path: path, general: map[string]fileValue{}, of: map[string]map[string]fileValue{}}
+	if err := decode.Size(b); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(b))
 	var doc yaml.Node
 	switch err := decoder.Decode(&doc); {
@@ -162,5 +166,26 @@ func (f *configFile) value(flag *pflag.Flag, n *yaml.Node) (fileValue, error) {
 		}
 		return v, nil
 	}
-	return v, f.at(n, "%s: want a %s, as --%s takes it", flag.Name, flag.Value.Type(), flag.Name)
+	return v, f.at(n, "%s: want %s, as --%s takes it", flag.Name, wantOf(flag.Value.Type()), flag.Name)
+}
+
+// wantOf is what a flag of a type takes; the types of our own are named by their words.
+func wantOf(kind string) string {
+	switch strings.TrimRight(kind, "0123456789") {
+	case "int", "uint", "count":
+		return "a whole number"
+	case "float":
+		return "a number"
+	case "bool":
+		return "true or false"
+	case "string":
+		return "a text"
+	case "stringArray", "stringSlice":
+		return "a list of texts"
+	case "stringToString":
+		return "texts by name"
+	case "duration":
+		return "a duration such as 90s"
+	}
+	return kind
 }

@@ -259,7 +259,7 @@ func (s IO) printDisagreement(d conformance.Disagreement) {
 		s.Printf("  and %d more of upstream\n", n)
 	}
 	if d.Loop == nil {
-		s.Printf("  the recorded sample tells no loop that differs\n")
+		s.Printf("  no loop of the recorded sample differs\n")
 	} else {
 		s.printDivergence(d.Loop)
 	}

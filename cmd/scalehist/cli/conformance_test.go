@@ -128,9 +128,9 @@ func TestConformanceErrors(t *testing.T) {
 		want string
 		args []string
 	}{
-		{`x1.jsonl:2: json: unknown field "inputs"`, []string{file("x1.jsonl", "{\"name\":\"a\",\"input\":{}}\n{\"name\":\"b\",\"inputs\":{}}\n")}},
-		{"x2.jsonl:1: unexpected EOF", []string{file("x2.jsonl", `{"name":"a"`)}},
-		{"x3.jsonl:1: invalid character 'h'", []string{file("x3.jsonl", "hello\n")}},
+		{`x1.jsonl:2: unknown field "inputs"`, []string{file("x1.jsonl", "{\"name\":\"a\",\"input\":{}}\n{\"name\":\"b\",\"inputs\":{}}\n")}},
+		{"x2.jsonl:1: not JSON: it ends in the middle of a value", []string{file("x2.jsonl", `{"name":"a"`)}},
+		{"x3.jsonl:1: not JSON: invalid character 'h'", []string{file("x3.jsonl", "hello\n")}},
 		{"x4.jsonl: there is no case in it", []string{file("x4.jsonl", "\n\n")}},
 		{"x5.jsonl:1: case a: mode \"down\" is unknown", []string{file("x5.jsonl", `{"name":"a","input":{"mode":"down"}}`)}},
 		{"x6.gz:", []string{file("x6.gz", "\x1f\x8b\x08\x00\x00\x00")}},

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder"
+	"github.com/scalehist/scalehist/recorder/service"
 	"github.com/scalehist/scalehist/recorder/sources"
 	"github.com/scalehist/scalehist/recorder/usage"
 )
@@ -156,11 +156,8 @@ func (f *recordFlags) run(cmd *cobra.Command, s IO) error {
 
 // restConfig reads how to reach the cluster.
 func (f *recordFlags) restConfig() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
-		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
-	if clientcmd.IsEmptyConfig(err) {
+	cfg, err := service.Kubeconfig(f.kubeconfig, f.context)
+	if errors.Is(err, service.ErrNoKubeconfig) {
 		return nil, errors.New("kubeconfig: none found: give --kubeconfig, or set KUBECONFIG")
 	}
 	if err != nil {
@@ -176,8 +173,7 @@ func (f *recordFlags) beside() (*recorder.ControlPlane, *usage.Prometheus, error
 		control = &recorder.ControlPlane{Namespace: f.controlNamespace}
 	}
 	if f.controlKubeconfig != "" {
-		cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&clientcmd.ClientConfigLoadingRules{ExplicitPath: f.controlKubeconfig},
-			&clientcmd.ConfigOverrides{CurrentContext: f.controlContext}).ClientConfig()
+		cfg, err := service.Kubeconfig(f.controlKubeconfig, f.controlContext)
 		if err != nil {
 			return nil, nil, fmt.Errorf("kubeconfig of the control plane: %w", err)
 		}

@@ -111,8 +111,8 @@ func Execute(ctx context.Context, args []string, s IO) int {
 	if isTerminal(s.Err) && s.env("TERM") != "dumb" {
 		s.Err = newScreen(s.Err)
 	}
-	told := plaintext.New(s.Err, s.color(s.Err))
-	s.Out, s.Err = printed, told
+	messages := plaintext.New(s.Err, s.color(s.Err))
+	s.Out, s.Err = printed, messages
 	set := &settings{io: s}
 	root := newRoot(s, &logs, &profiles, set)
 	root.SetArgs(args)
@@ -120,7 +120,7 @@ func Execute(ctx context.Context, args []string, s IO) int {
 	_ = printed.Flush() // the kept writer has its error
 	err = set.explain(usageOf(cmd, out.check(err)))
 	code := report(ctx, s.Err, errors.Join(err, profiles.stop(), logs.close()))
-	_ = told.Flush() // where standard error cannot be written to, nobody can be told
+	_ = messages.Flush() // where standard error cannot be written to, there is nowhere to report it
 	return code
 }
 

@@ -35,7 +35,7 @@ type testResult struct {
 	Scenarios []ci.Outcome `json:"scenarios"`
 }
 
-// play runs scenarios, as many at once as --jobs says, and tells of each in the order of the files as soon as it can.
+// play runs scenarios, as many at once as --jobs says, and reports each in the order of the files as soon as it can.
 func (f *testFlags) play(cmd *cobra.Command, s IO, all []*scenario.Scenario) error {
 	ctx := cmd.Context()
 	env := scenarioEnv(cmd, s, f.plane)
@@ -43,9 +43,9 @@ func (f *testFlags) play(cmd *cobra.Command, s IO, all []*scenario.Scenario) err
 	progress := s.NewProgress("running", int64(len(all)))
 	defer progress.Done()
 	var (
-		mu         sync.Mutex
-		told, runs int
-		stop       atomic.Bool
+		mu             sync.Mutex
+		reported, runs int
+		stop           atomic.Bool
 	)
 	finished := func(i int, o ci.Outcome) {
 		mu.Lock()
@@ -58,9 +58,9 @@ func (f *testFlags) play(cmd *cobra.Command, s IO, all []*scenario.Scenario) err
 			stop.Store(true)
 		}
 		progress.Clear()
-		for ; told < len(done) && done[told] != nil; told++ {
+		for ; reported < len(done) && done[reported] != nil; reported++ {
 			if f.format == pageText {
-				_, _ = io.WriteString(s.commands(s.Out), scenarioText(s, *done[told])) // standard output keeps its error
+				_, _ = io.WriteString(s.commands(s.Out), scenarioText(s, *done[reported])) // standard output keeps its error
 			}
 		}
 		progress.Set(int64(runs), "ran "+o.Name)

@@ -127,12 +127,7 @@ func (c *Cage) custom(gk schema.GroupKind) []scalehist.Object {
 		var meta metav1.ObjectMeta
 		c.Fill(reflect.ValueOf(&meta).Elem(), gk.Kind+".metadata")
 		o.SetGroupVersionKind(gk.WithVersion("v1"))
-		o.SetName(meta.Name)
-		o.SetNamespace(meta.Namespace)
-		o.SetUID(meta.UID)
-		o.SetLabels(meta.Labels)
-		o.SetAnnotations(meta.Annotations)
-		o.SetOwnerReferences(meta.OwnerReferences)
+		history.SetMeta(o, meta)
 		o.SetFinalizers(meta.Finalizers)
 		c.known(o, gk.Kind)
 		out = append(out, o)

@@ -3,12 +3,12 @@ package objectlog
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scalehist/scalehist/internal/decode"
 )
 
 // offendingKey finds the innermost key of a JSON object that cannot be decoded: encoding/json does not say which when
@@ -76,9 +76,5 @@ func failingChild(raw json.RawMessage, fails func(json.RawMessage) bool) (key st
 
 // valueProblem says what is wrong with the value of a key that is named already.
 func valueProblem(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		return fmt.Sprintf("%s where %s is due", wrong.Value, wrong.Type)
-	}
-	return strings.TrimPrefix(err.Error(), "json: ")
+	return decode.Plain(err)
 }

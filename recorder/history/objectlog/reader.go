@@ -11,13 +11,13 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
@@ -363,13 +363,13 @@ func jsonProblem(err error) string {
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return fmt.Sprintf("%s where an object is due", wrong.Value)
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("key %q: %s where %s is due", wrong.Field, wrong.Value, wrong.Type)
+		return fmt.Sprintf("key %q: %s", wrong.Field, decode.Plain(err))
 	case errors.As(err, &syntax):
 		return fmt.Sprintf("not JSON: %s (byte %d)", syntax, syntax.Offset)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the line ends in the middle of a JSON value"
 	}
-	return strings.TrimPrefix(err.Error(), "json: ")
+	return decode.Plain(err)
 }
 
 // lineHeap sorts by time, then by line.

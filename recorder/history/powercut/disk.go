@@ -123,7 +123,7 @@ func (f *file) left(random *rand.Rand) []byte {
 	return out
 }
 
-// opened begins to follow a file: what it holds already was synced by whoever wrote it.
+// opened begins to follow a file: what it holds already was synced when it was written.
 func (d *Disk) opened(name string) (*file, error) {
 	if f := d.files[name]; f != nil {
 		return f, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // The VFS is one for the whole process, as SQLite has them, and the one that databases are opened by from then on. It hands
-// everything on to the one below; files in the folder of a Disk get methods that tell the Disk first.
+// everything on to the one below; files in the folder of a Disk get methods that inform the Disk first.
 var vfs struct {
 	once  sync.Once
 	err   error

@@ -120,12 +120,18 @@ func TestCanaries(t *testing.T) {
 // schemas are the statements that made the file's tables: their words are ours.
 func schemas(t *testing.T, path string) []string {
 	t.Helper()
+	return query(t, path, `SELECT sql FROM sqlite_master WHERE sql IS NOT NULL`)
+}
+
+// query is the one column of text that a statement gives of a file.
+func query(t *testing.T, path, statement string) []string {
+	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(t.Context(), `SELECT sql FROM sqlite_master WHERE sql IS NOT NULL`)
+	rows, err := db.QueryContext(t.Context(), statement)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // custom rewrites an object of a provider: its metadata, then every text by the name of its field. A text whose field is not
@@ -19,7 +21,7 @@ func (r *rewriter) custom(o *unstructured.Unstructured) {
 	meta := metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), Labels: o.GetLabels(),
 		Annotations: o.GetAnnotations(), OwnerReferences: o.GetOwnerReferences()}
 	w.meta(&meta, "")
-	created, deleted := o.GetCreationTimestamp(), o.GetDeletionTimestamp()
+	meta.CreationTimestamp, meta.DeletionTimestamp = o.GetCreationTimestamp(), o.GetDeletionTimestamp()
 	version := r.apiVersion(o.GetAPIVersion())
 	for _, k := range []string{"metadata", "apiVersion", "kind"} {
 		delete(o.Object, k)
@@ -27,14 +29,7 @@ func (r *rewriter) custom(o *unstructured.Unstructured) {
 	o.Object = r.customMap("", o.Object)
 	o.SetAPIVersion(version)
 	o.SetKind(kind) // one of those that a log has
-	o.SetName(meta.Name)
-	o.SetNamespace(meta.Namespace)
-	o.SetUID(meta.UID)
-	o.SetCreationTimestamp(created)
-	o.SetDeletionTimestamp(deleted)
-	o.SetLabels(meta.Labels)
-	o.SetAnnotations(meta.Annotations)
-	o.SetOwnerReferences(meta.OwnerReferences)
+	history.SetMeta(o, meta)
 }
 
 // wordFields hold words of APIs.

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -239,37 +238,13 @@ func TestEveryColumn(t *testing.T) {
 	}
 	cage := &canary.Cage{}
 	src := recorded(t, cage.Text("cluster"), cage.Objects())
-	db, err := sql.Open("sqlite", "file:"+src+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	texts := func(query string) []string {
-		rows, err := db.QueryContext(t.Context(), query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		var out []string
-		for rows.Next() {
-			var s string
-			if err := rows.Scan(&s); err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, s)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	columns := texts(`SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' AND c.type IN ('TEXT', 'ANY', 'BLOB')`)
+	columns := query(t, src, `SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' AND c.type IN ('TEXT', 'ANY', 'BLOB')`)
 	if len(columns) < 25 {
 		t.Errorf("only %d columns of text: %q", len(columns), columns)
 	}
 	for _, at := range columns {
 		table, column, _ := strings.Cut(at, ".")
-		found := left(strings.Join(texts(fmt.Sprintf(`SELECT CAST(%q AS TEXT) FROM %q WHERE %q IS NOT NULL`, column, table, column)), "\n"), cage.Canaries)
+		found := left(strings.Join(query(t, src, fmt.Sprintf(`SELECT CAST(%q AS TEXT) FROM %q WHERE %q IS NOT NULL`, column, table, column)), "\n"), cage.Canaries)
 		if why := without[at]; why == "" && len(found) == 0 {
 			t.Errorf("no canary in %s", at)
 		} else if why != "" && len(found) > 0 {

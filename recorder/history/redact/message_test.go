@@ -75,7 +75,7 @@ func TestMessages(t *testing.T) {
 }
 
 // TestFormatsHoldNoName: whatever stands where a format says that something varies, it does not stay, word or number; and no
-// format keeps a part of a text that goes on behind it.
+// format keeps a part of a text that continues behind it.
 func TestFormatsHoldNoName(t *testing.T) {
 	var hostile []string
 	for _, line := range strings.Split(strings.TrimSpace(messageFormats+unfitFormats+preemptionFormats), "\n") {

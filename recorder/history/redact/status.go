@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// status rewrites what the cluster-autoscaler writes into its status ConfigMap, line by line: its text of before 1.30 and its
+// status rewrites what the cluster-autoscaler writes into its status ConfigMap, line by line: its text before 1.30 and its
 // YAML since. A line whose key it does not write is replaced whole.
 func (r *rewriter) status(text string) string {
 	lines := strings.Split(text, "\n")
@@ -20,7 +20,7 @@ var (
 	statusHead = regexp.MustCompile(`^Cluster-autoscaler status at ` + timePattern + `:$`)
 	statusTime = regexp.MustCompile(`^"?` + timePattern + `"?$`)
 	statusSize = regexp.MustCompile(`^` + countPattern + `$`)
-	// statusSizes are a word and the counts behind it, in the text of before 1.30.
+	// statusSizes are a word and the counts behind it, in the text before 1.30.
 	statusSizes = regexp.MustCompile(`^([A-Za-z]+)(?: (\(.*\)))?$`)
 	statusPair  = regexp.MustCompile(`([A-Za-z]+)=` + countPattern)
 )

@@ -52,7 +52,7 @@ func (r *rewriter) rewrite(o scalehist.Object) {
 	w.value(reflect.ValueOf(o).Elem(), "")
 }
 
-// walk goes over the fields of one object by reflection. Of named string types, which are enumerations of the API, its words
+// walk visits the fields of one object by reflection. Of named string types, which are enumerations of the API, its words
 // stay; plain strings without a rule are replaced whole.
 type walk struct {
 	*rewriter
