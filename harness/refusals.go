@@ -196,10 +196,10 @@ func (a *asker) fresh(ctx context.Context, in *Input, at time.Time, g scalehist.
 	g.MinSize, g.MaxSize, g.TargetSize = 0, 1, 0
 	p, err := cloudprovider.New([]scalehist.NodeGroup{g}, cloudprovider.Options{Start: at, DefaultDelay: ptr.To[time.Duration](0)})
 	if err != nil {
-		return nil, nil //nolint:nilerr // a replay says so itself
+		return nil, nil // a replay says so itself
 	}
 	if err := p.IncreaseSize(ctx, at, g.Name, 1); err != nil {
-		return nil, nil //nolint:nilerr // as above
+		return nil, nil // as above
 	}
 	var undo []scalehist.Change
 	defer func() {
