@@ -161,15 +161,25 @@ func namespace(name string) *corev1.Namespace {
 }
 
 func replicaSet(name string) *appsv1.ReplicaSet {
-	return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	selector, template := running(name)
+	return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template}}
 }
 
 func daemonSet(name string) *appsv1.DaemonSet {
-	return &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	selector, template := running(name)
+	return &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template}}
+}
+
+// running is what owners of pods need to be valid.
+func running(app string) (*metav1.LabelSelector, corev1.PodTemplateSpec) {
+	labels := map[string]string{"app": app}
+	return &metav1.LabelSelector{MatchLabels: labels}, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 }
 
 func autoscaler(flags ...string) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "cluster-autoscaler"}}
+	d.Spec.Selector, d.Spec.Template = running("cluster-autoscaler")
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "cluster-autoscaler", Image: "cluster-autoscaler",
 		Command: append([]string{"./cluster-autoscaler", "--expander=least-waste"}, flags...)}}
 	return d
@@ -195,7 +205,7 @@ func node(name, group string) *corev1.Node {
 
 func pod(name string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i", Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}}}}},
 		Status: corev1.PodStatus{Phase: corev1.PodPending}}
 	for _, edit := range edits {
@@ -213,7 +223,7 @@ func bound(node string) func(*corev1.Pod) {
 
 func owned(kind, name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, UID: types.UID("uid-default-" + name), Controller: new(true)}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: types.UID("uid-default-" + name), Controller: new(true)}}
 	}
 }
 

@@ -46,6 +46,8 @@ type Input struct {
 	// Replay is what a replay would warn about, ReplayErr why it would refuse the window.
 	Replay    []string
 	ReplayErr error
+	// Refused are objects that an API server would not take from a replay.
+	Refused []harness.Refusal
 
 	scene *scene
 }
@@ -150,7 +152,7 @@ func (in *Input) read(ctx context.Context, db *history.DB) (err error) {
 	return in.readMetrics(ctx, db)
 }
 
-// askReplay keeps what a replay says of the window before it starts.
+// askReplay keeps what a replay says of the window before it starts, and what of it would be refused.
 func (in *Input) askReplay(ctx context.Context, db *history.DB) error {
 	replayed, err := harness.FromHistory(ctx, db, harness.Window{From: in.From, To: in.To})
 	if err != nil {
@@ -158,7 +160,8 @@ func (in *Input) askReplay(ctx context.Context, db *history.DB) error {
 		return ctx.Err()
 	}
 	in.Replay = replayed.Warnings
-	return nil
+	in.Refused, err = replayed.Refusals(ctx)
+	return err
 }
 
 // readGroups reads the node groups at From with their annotations, which a snapshot leaves out.

@@ -66,6 +66,18 @@ func disrupted(p *corev1.Pod) {
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at(60))})
 }
 
+func policy(p corev1.RestartPolicy) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Spec.RestartPolicy = p }
+}
+
+// daemonSetOf is one whose selector is another.
+func daemonSetOf(name, app string) *appsv1.DaemonSet {
+	d := daemonSet(name)
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+	d.Spec.Template.Labels = d.Spec.Selector.MatchLabels
+	return d
+}
+
 func schedulerName(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.SchedulerName = name }
 }
@@ -147,6 +159,12 @@ func ruleTests() []ruleTest {
 		{code: "SH208", bad: without[*appsv1.DaemonSet](healthy(), ""), object: "Pod default/agent-n1", want: "DaemonSet default/agent", severity: doctor.Warning},
 		{code: "SH209", bad: healthy().add(60, pod("Web_1")), good: healthy().add(60, pod("web-1")), object: "Pod default/Web_1", want: "its name is refused: a lowercase RFC 1123 subdomain", severity: doctor.Error},
 		{code: "SH209", bad: healthy().add(60, pod("p", func(p *corev1.Pod) { p.Labels = map[string]string{"a\x1b": "b"} })), object: "Pod default/p", want: "its labels are refused", severity: doctor.Error},
+		{code: "SH210", bad: healthy().add(0, pod("p", policy("Sometimes"))), good: healthy().add(60, pod("p", policy(corev1.RestartPolicyNever))),
+			object: "Pod default/p", want: "it is refused: spec.restartPolicy: Unsupported value: \"Sometimes\"", severity: doctor.Error},
+		{code: "SH210", bad: healthy().add(60, pod("p", policy("Sometimes"))), object: "Pod default/p", want: "spec.restartPolicy", severity: doctor.Error},
+		{code: "SH210", bad: change(healthy(), "g", func(g *v1alpha1.NodeGroup) { g.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "k", Effect: "Never"}} }),
+			object: "NodeGroup g", want: "its nodes are refused: metadata.taints[0].effect", severity: doctor.Warning},
+		{code: "SH210", bad: healthy().update(60, daemonSetOf("agent", "other")), object: "DaemonSet default/agent", want: "field is immutable", severity: doctor.Error},
 
 		{code: "SH221", bad: healthy().add(0, pod("p")), good: healthy().add(0, pod("p", unschedulable)), object: "Pod default/p", want: "pending from the start to the end (2m0s)", severity: doctor.Warning},
 		{code: "SH222", bad: healthy().add(0, pod("p")).update(5, pod("p", bound("n1"))), good: healthy().add(0, pod("p", unschedulable)).update(5, pod("p", bound("n1"))),

@@ -102,6 +102,7 @@ func openFixture(t *testing.T, path string) *history.DB {
 
 // TestDemandIsConserved: in any window of any real recording, what is fed in comes to the pods that were alive at its
 // end, however often they were evicted and replaced on the way; no name comes twice, and all that is deleted was there.
+// Nothing of it is refused.
 func TestDemandIsConserved(t *testing.T) {
 	recordings, err := filepath.Glob(filepath.Join("..", "fixtures", "*", "recording.db"))
 	if err != nil || len(recordings) == 0 {
@@ -129,6 +130,13 @@ func TestDemandIsConserved(t *testing.T) {
 					}
 					conserved(t, db, in)
 				}
+			}
+			whole, err := FromHistory(t.Context(), db, Window{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if refused, err := whole.Refusals(t.Context()); err != nil || len(refused) > 0 {
+				t.Errorf("an API server took these, and is said to refuse %+v (%v)", refused, err)
 			}
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,7 +45,7 @@ func Save(ctx context.Context, dir, source string, r *scalehist.ReplayReport) er
 	return nil
 }
 
-func saveWindow(ctx context.Context, to, source string, r *scalehist.ReplayReport) error {
+func saveWindow(ctx context.Context, to, source string, r *scalehist.ReplayReport) (err error) {
 	db, err := history.Open(ctx, source)
 	if err != nil {
 		return err
@@ -58,9 +57,6 @@ func saveWindow(ctx context.Context, to, source string, r *scalehist.ReplayRepor
 	if same(to, source) { // a replay of what an earlier run left
 		return nil
 	}
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	from, until := r.StartTime, r.EndTime
 	if from.Before(start) {
 		from = start
@@ -68,7 +64,16 @@ func saveWindow(ctx context.Context, to, source string, r *scalehist.ReplayRepor
 	if until.After(end) {
 		until = end
 	}
-	return history.Cut(ctx, source, to, from, until)
+	dir, err := os.MkdirTemp(filepath.Dir(to), ".history-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	window := filepath.Join(dir, HistoryFile)
+	if err := history.Cut(ctx, source, window, from, until); err != nil {
+		return err
+	}
+	return history.Place(ctx, window, to, true)
 }
 
 func same(a, b string) bool {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/durable"
 )
 
 // Save writes report.json, report.txt and timeline.txt into dir, which it makes.
@@ -30,7 +31,7 @@ func Files(r *scalehist.ReplayReport) (map[string][]byte, error) {
 }
 
 // SaveFiles writes the files of one report into dir, which it makes, by their names. They take their places when all of them are written,
-// so that a full disk leaves those of the report before, and never some of each.
+// so that a full disk leaves those of the report before, and never some of each. A power cut leaves each of them whole.
 func SaveFiles(dir string, r *scalehist.ReplayReport, files map[string][]byte) (err error) {
 	defer func() {
 		if err != nil {
@@ -59,9 +60,12 @@ func SaveFiles(dir string, r *scalehist.ReplayReport, files map[string][]byte) (
 		if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
 			return err
 		}
+		if err := durable.Sync(temps[name]); err != nil {
+			return err
+		}
 	}
 	for _, name := range names {
-		if err := os.Rename(temps[name], filepath.Join(dir, name)); err != nil {
+		if err := durable.Rename(temps[name], filepath.Join(dir, name)); err != nil {
 			return err
 		}
 		delete(temps, name)

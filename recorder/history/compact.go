@@ -82,11 +82,8 @@ func rewrite(ctx context.Context, path string, report *CompactReport, f func(*Wr
 	if err := rewriteCopy(ctx, path, tmp.Name(), report, f); err != nil {
 		return err
 	}
-	if err := syncFile(tmp.Name()); err != nil {
-		return WithoutPaths(err)
-	}
 	report.After = fileBytes(tmp.Name())
-	return replace(tmp.Name(), path, file)
+	return replace(ctx, tmp.Name(), path, file)
 }
 
 // rewriteCopy works on a private copy. It asks not whose history it is: nothing is recorded.

@@ -35,7 +35,7 @@ func CopyTo(ctx context.Context, src, dst string, from, to time.Time) (err error
 	if err := copyInto(ctx, db.db, tmp.Name()); err != nil {
 		return fmt.Errorf("copy to %s: %w", dst, readError(src, err))
 	}
-	return publish(tmp.Name(), dst, dst, false)
+	return place(ctx, tmp.Name(), dst, dst, false)
 }
 
 // Cut copies the window [from, to] of src into a new history at dst: the objects at from, and what happened until to.

@@ -85,7 +85,7 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	if err = errors.Join(err, w.Close()); err != nil {
 		return report, err
 	}
-	if err := publish(tmp.Name(), dst, file, o.Force); err != nil {
+	if err := place(ctx, tmp.Name(), dst, file, o.Force); err != nil {
 		return report, err
 	}
 	return ImportReport{Lines: in.Lines(), From: i.first, To: i.last, Counts: w.Counts(), Warnings: i.warnings()}, nil
@@ -247,63 +247,4 @@ func (i *importer) warnings() []string {
 		out = append(out, fmt.Sprintf("left out %s of kind %s: not part of a history", plural.Of(c.Left[kind], "change"), kind))
 	}
 	return out
-}
-
-// publish syncs the finished file and gives it its name: dst, or with force that of the file dst leads to.
-func publish(tmp, dst, file string, force bool) error {
-	if err := syncFile(tmp); err != nil {
-		return fmt.Errorf("write %s: sync: %w", dst, WithoutPaths(err))
-	}
-	if !force {
-		err := os.Link(tmp, dst) // unlike a rename, this never replaces a file that came meanwhile
-		if errors.Is(err, os.ErrExist) {
-			return &ExistsError{Path: dst}
-		}
-		if err == nil {
-			return nil
-		}
-		if _, err := os.Lstat(dst); err == nil { // no hard links on this file system
-			return &ExistsError{Path: dst}
-		}
-	}
-	lock, err := lockForWriting(dst, file)
-	if err != nil {
-		return err
-	}
-	return errors.Join(replace(tmp, dst, file), lock.release())
-}
-
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// replace puts the finished file in the place of a history whose lock is held.
-func replace(tmp, dst, file string) (err error) {
-	// A log of the old file would be taken for one of the new.
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
-		if e := os.Remove(file + suffix); !errors.Is(e, os.ErrNotExist) {
-			err = errors.Join(err, e)
-		}
-	}
-	if err == nil {
-		if err = os.Rename(tmp, file); err != nil {
-			err = fmt.Errorf("replace %s: %w", dst, WithoutPaths(err))
-		}
-	}
-	return err
-}
-
-// removeHistory removes a history and everything SQLite and the writer lay beside it.
-func removeHistory(path string) error {
-	var errs []error
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }

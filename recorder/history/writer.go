@@ -269,15 +269,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	ctx := context.Background() // the data must reach the file however the caller's context ended
-	_, err := w.db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
-	if err == nil {
-		// Out of WAL mode the file is read by anyone, from a read-only directory too. A reader that is at it right now
-		// keeps the mode; then the last connection to close removes the log.
-		_, modeErr := w.db.ExecContext(ctx, `PRAGMA journal_mode = DELETE`)
-		if modeErr != nil && !isBusy(modeErr) {
-			err = modeErr
-		}
-	}
+	_, err := checkpoint(ctx, w.db)
 	if err != nil {
 		err = fmt.Errorf("history %s: checkpoint: %w", w.path, err)
 	}

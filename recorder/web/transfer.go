@@ -197,7 +197,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 		return false, withStatus(http.StatusConflict, "there is a history %s already: choose another name, or overwrite it", name)
 	}
 	if statErr == nil && beingWritten(dst) {
-		return false, withStatus(http.StatusConflict, "the history %s is being written: stop what writes it, or upload under another name", name)
+		return false, errBeingWritten(name)
 	}
 	if r.ContentLength > s.o.MaxUpload {
 		return false, s.tooLarge()
@@ -224,9 +224,6 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 	limited := http.MaxBytesReader(w, io.NopCloser(&patientReader{body, control, newPace(s.o.Clock)}), s.o.MaxUpload)
 	_, err = io.Copy(temp, limited)
 	_ = control.SetWriteDeadline(time.Time{}) // looking into it may take longer than an answer
-	if err == nil {
-		err = temp.Sync()
-	}
 	if err = errors.Join(err, temp.Chmod(0o644), temp.Close()); err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
@@ -241,12 +238,21 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 		return false, withStatus(http.StatusUnprocessableEntity, "the file is refused: %s",
 			strings.ReplaceAll(err.Error(), temp.Name(), name+".db"))
 	}
-	if err := place(temp.Name(), dst, overwrite); errors.Is(err, os.ErrExist) {
+	var exists *history.ExistsError
+	var locked *history.LockedError
+	switch err := history.Place(r.Context(), temp.Name(), dst, overwrite); {
+	case errors.As(err, &exists):
 		return false, withStatus(http.StatusConflict, "there is a history %s already: choose another name, or overwrite it", name)
-	} else if err != nil {
+	case errors.As(err, &locked):
+		return false, errBeingWritten(name)
+	case err != nil:
 		return false, fmt.Errorf("upload: %w", err)
 	}
 	return statErr != nil, nil
+}
+
+func errBeingWritten(name string) error {
+	return withStatus(http.StatusConflict, "the history %s is being written: stop what writes it, or upload under another name", name)
 }
 
 // beingWritten says whether a writer holds a history: that of a cluster that was just taken out of the configuration, or
@@ -289,28 +295,6 @@ func readable(ctx context.Context, path string) error {
 		_, err := db.SnapshotAt(ctx, to)
 		return err
 	})
-}
-
-// place gives a file its name. Without overwrite it is a link, which never replaces anything.
-func place(temp, dst string, overwrite bool) error {
-	if overwrite {
-		// A log of the history that is replaced would be taken for the new one's.
-		for _, suffix := range []string{"-wal", "-shm"} {
-			if err := os.Remove(dst + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
-		}
-		return os.Rename(temp, dst)
-	}
-	err := os.Link(temp, dst)
-	if err == nil || errors.Is(err, os.ErrExist) {
-		return err
-	}
-	// No links on this file system: the directory is this process's alone, so looking first is enough.
-	if _, err := os.Lstat(dst); err == nil {
-		return os.ErrExist
-	}
-	return os.Rename(temp, dst)
 }
 
 // size is for people: "12.3 MiB".

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -122,7 +123,7 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := durable.Replace(f.Name(), path); err != nil {
 		return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
 	}
 	return nil

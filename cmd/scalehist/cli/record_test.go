@@ -43,6 +43,9 @@ func (b *waitingBuffer) String() string {
 	return b.buffer.String()
 }
 
+// onClusters are tests of other files that need a real API server: TestRecord runs them on its own, with the kubeconfig of its server.
+var onClusters []func(t *testing.T, client kubernetes.Interface, kubeconfig string)
+
 // TestRecord records a real API server until "Ctrl-C", twice into the same file.
 func TestRecord(t *testing.T) {
 	paths, err := assets.Ensure(t.Context(), assets.Options{})
@@ -98,5 +101,8 @@ func TestRecord(t *testing.T) {
 	}
 	if len(s.NodeGroups) != 1 || s.NodeGroups[0].Name != "workers" || len(s.Nodes) != 1 || s.Nodes[0].NodeGroup != "workers" {
 		t.Errorf("node groups %+v and nodes %+v, want workers with n1", s.NodeGroups, s.Nodes)
+	}
+	for _, test := range onClusters {
+		test(t, client, config)
 	}
 }

@@ -26,6 +26,8 @@ type Options struct {
 	TieBreak profile.TieBreak
 	// Recall is that of crank.Options.
 	Recall bool
+	// Unscheduled: there is no scheduler, and Settle is an error. It is for asking what would be refused.
+	Unscheduled bool
 }
 
 // Plane is the ControlPlane in memory.
@@ -48,7 +50,7 @@ func Start(ctx context.Context, o Options) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Plane{plane: plane.New(s, plane.Options{Scoring: o.Scoring, TieBreak: o.TieBreak, Recall: o.Recall})}
+	m := &Plane{plane: plane.New(s, plane.Options{Scoring: o.Scoring, TieBreak: o.TieBreak, Recall: o.Recall, Unscheduled: o.Unscheduled})}
 	if err := m.plane.Start(ctx, o.Now); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/internal/plaintext"
 )
 
@@ -151,5 +152,5 @@ func WriteFile(path string, in Input) (err error) {
 	if err := errors.Join(Write(f, in), f.Chmod(0o644), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return os.Rename(f.Name(), path)
+	return durable.Replace(f.Name(), path)
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -19,11 +18,24 @@ const sector = 512
 type Disk struct {
 	dir string
 
-	mu    sync.Mutex
-	files map[string]*file // by name
-	// removed are files whose removal need not have reached the disk.
-	removed map[string]*file
-	each    func()
+	mu sync.Mutex
+	// names are the files of the folder now, synced those when it was synced last, and renames what happened since.
+	names, synced map[string]*file
+	renames       []rename
+	each          func()
+}
+
+// rename is one change of a folder, which reaches the disk whole or not at all: files by their new names, nil for names that are free now.
+type rename map[string]*file
+
+func (r rename) apply(names map[string]*file) {
+	for name, f := range r {
+		if f == nil {
+			delete(names, name)
+		} else {
+			names[name] = f
+		}
+	}
 }
 
 // file is what is known of one file.
@@ -51,8 +63,8 @@ func (c change) apply(b []byte) []byte {
 	return b
 }
 
-// Each lets f look at the folder after each change that SQLite makes, in the midst of whatever SQLite does then; nil ends
-// that. f may call Cut, and not open a database of the folder.
+// Each lets f look at the folder after each change that SQLite makes, in the midst of whatever SQLite does then, and after
+// each step of package durable; nil ends that. f may call Cut and Outcomes, and not open a database of the folder.
 func (d *Disk) Each(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,37 +82,26 @@ func (d *Disk) change(f func() int32) int32 {
 	return rc
 }
 
-// Cut writes what a power cut at this moment might leave of the folder's databases and their logs into the folder to. All
-// that was synced is there. What was written since is lost, but for parts that random picks: whole writes, or their first
-// sectors, and without random nothing.
-func (d *Disk) Cut(to string, random *rand.Rand) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var errs []error
-	left := maps.Clone(d.removed)
-	if random == nil {
-		clear(left)
+// rename changes the folder, in a way that need not have reached the disk.
+func (d *Disk) rename(r rename) {
+	r.apply(d.names)
+	d.renames = append(d.renames, r)
+}
+
+func (d *Disk) syncFolder() { d.synced, d.renames = maps.Clone(d.names), nil }
+
+// opened begins to follow a file: what it holds already was synced by whoever wrote it.
+func (d *Disk) opened(name string) (*file, error) {
+	if f := d.names[name]; f != nil {
+		return f, nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(left)) {
-		if random.IntN(2) == 0 {
-			delete(left, name)
-		}
+	b, err := os.ReadFile(filepath.Join(d.dir, name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	maps.Copy(left, d.files)
-	for _, name := range slices.Sorted(maps.Keys(left)) {
-		errs = append(errs, os.WriteFile(filepath.Join(to, name), left[name].left(random), 0o600))
-	}
-	// The memory that connections share lies in a file that nobody syncs.
-	for name := range d.files {
-		if main, isLog := strings.CutSuffix(name, "-wal"); isLog && random != nil && random.IntN(2) == 0 {
-			noise := make([]byte, 32<<10)
-			for i := range noise {
-				noise[i] = byte(random.Uint32())
-			}
-			errs = append(errs, os.WriteFile(filepath.Join(to, main+"-shm"), noise, 0o600))
-		}
-	}
-	return errors.Join(errs...)
+	f := &file{synced: b}
+	d.rename(rename{name: f})
+	return f, nil
 }
 
 // left is what a power cut might leave of a file.
@@ -123,37 +124,19 @@ func (f *file) left(random *rand.Rand) []byte {
 	return out
 }
 
-// opened begins to follow a file: what it holds already was synced when it was written.
-func (d *Disk) opened(name string) (*file, error) {
-	if f := d.files[name]; f != nil {
-		return f, nil
-	}
-	b, err := os.ReadFile(filepath.Join(d.dir, name))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	f := &file{synced: b}
-	d.files[name] = f
-	return f, nil
-}
-
 func (f *file) wrote(at int64, data []byte) {
 	f.pending = append(f.pending, change{at: at, data: slices.Clone(data)})
 }
 
 func (f *file) truncated(size int64) { f.pending = append(f.pending, change{at: size}) }
 
-func (f *file) sync() {
-	for _, c := range f.pending {
-		f.synced = c.apply(f.synced)
-	}
-	f.pending = nil
-}
+func (f *file) sync() { f.synced, f.pending = f.written(), nil }
 
-// gone notes that a file was removed, for good if the folder was synced after it.
-func (d *Disk) gone(name string, synced bool) {
-	if f := d.files[name]; f != nil && !synced {
-		d.removed[name] = f
+// written is what the file holds for those that read it now.
+func (f *file) written() []byte {
+	out := slices.Clone(f.synced)
+	for _, c := range f.pending {
+		out = c.apply(out)
 	}
-	delete(d.files, name)
+	return out
 }

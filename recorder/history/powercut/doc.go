@@ -5,5 +5,8 @@
 // (https://www.sqlite.org/vfs.html), and keeps for each file what was synced last and what was written since; Cut puts
 // what might be left now into another folder.
 //
-// It is for tests, and must not know what the files hold. What Go writes by itself, past SQLite, it does not see.
+// What Go does by itself, past SQLite, it sees where package durable does it. A folder is like a file: names that came or went since it was
+// synced are there after a cut, or not, each by itself.
+//
+// It is for tests, and must not know what the files hold.
 package powercut

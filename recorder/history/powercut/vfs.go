@@ -10,6 +10,8 @@ import (
 
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/scalehist/scalehist/internal/durable"
 )
 
 // The VFS is one for the whole process, as SQLite has them, and the one that databases are opened by from then on. It hands
@@ -52,7 +54,10 @@ func Watch(t testing.TB, dir string) *Disk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Disk{dir: dir, files: map[string]*file{}, removed: map[string]*file{}}
+	d := &Disk{dir: dir, names: map[string]*file{}}
+	if err := d.readFolder(); err != nil {
+		t.Fatal(err)
+	}
 	vfs.mu.Lock()
 	defer vfs.mu.Unlock()
 	vfs.disks[dir] = d
@@ -74,6 +79,7 @@ func register() error {
 		return errors.New("SQLite has no VFS")
 	}
 	vfs.disks, vfs.open = map[string]*Disk{}, map[uintptr]*handle{}
+	durable.Observe(step)
 	vfs.methods = map[uintptr]uintptr{}
 	name, err := libc.CString(vfsName)
 	if err != nil {
@@ -181,7 +187,10 @@ func xDelete(tls *libc.TLS, _, name uintptr, syncDir int32) int32 {
 	return d.change(func() int32 {
 		rc := below(tls, vfs.below, name, syncDir)
 		if rc == sqlite3.SQLITE_OK {
-			d.gone(base, syncDir != 0)
+			d.rename(rename{base: nil})
+			if syncDir != 0 {
+				d.syncFolder()
+			}
 		}
 		return rc
 	})
@@ -224,7 +233,7 @@ func xSync(tls *libc.TLS, p uintptr, flags int32) int32 {
 		if rc == sqlite3.SQLITE_OK {
 			h.file.sync()
 			if h.syncsDir {
-				clear(h.disk.removed)
+				h.disk.syncFolder()
 				h.syncsDir = false
 			}
 		}

@@ -23,6 +23,8 @@ type Options struct {
 	TieBreak profile.TieBreak
 	// Recall is that of crank.Options.
 	Recall bool
+	// Unscheduled: there is no scheduler, and Settle is an error. What is applied is stored, and the rest forgotten.
+	Unscheduled bool
 	// EmitEvents writes the scheduler's events to the server.
 	EmitEvents bool
 }
@@ -51,6 +53,10 @@ func (pl *Plane) Configure(s profile.Scoring, t profile.TieBreak) {
 
 // Start starts virtual time, and the scheduler.
 func (pl *Plane) Start(ctx context.Context, now time.Time) error {
+	if pl.opts.Unscheduled {
+		pl.now = now.UTC()
+		return nil
+	}
 	c, err := crank.New(ctx, now, crank.Options{
 		Scoring:    pl.opts.Scoring,
 		TieBreak:   pl.opts.TieBreak,

@@ -23,6 +23,9 @@ func (pl *Plane) Settle(ctx context.Context, now time.Time) (Settled, error) {
 	if now.Before(pl.now) {
 		return Settled{}, fmt.Errorf("settle at %s: the clock is at %s already and never goes back", now.Format(time.RFC3339Nano), pl.now.Format(time.RFC3339Nano))
 	}
+	if pl.opts.Unscheduled {
+		return Settled{}, errors.New("settle: the control plane was started without a scheduler")
+	}
 	if pl.crank == nil {
 		if err := pl.Start(ctx, now); err != nil {
 			return Settled{}, err
@@ -102,7 +105,7 @@ func (pl *Plane) drain() {
 		if ev.Gone {
 			pl.store.forget(it, Name(ev.Obj))
 			if it.obj != nil {
-				pl.pending = append(pl.pending, change{obj: it.obj, gone: true})
+				pl.tell(change{obj: it.obj, gone: true})
 			}
 			continue
 		}
@@ -136,7 +139,14 @@ func (pl *Plane) redeliver(it *item, obj scalehist.Object) {
 	it.shown = Version(obj)
 	it.obj = it.restore(obj, pl.now)
 	pl.store.listing.touch(it)
-	pl.pending = append(pl.pending, change{obj: it.obj})
+	pl.tell(change{obj: it.obj})
+}
+
+// tell keeps a change for the scheduler.
+func (pl *Plane) tell(c change) {
+	if !pl.opts.Unscheduled {
+		pl.pending = append(pl.pending, c)
+	}
 }
 
 // feed lets the scheduler see what changed. Each change may let it look at all pods that wait, so it ends with ctx; nobody goes on
