@@ -90,7 +90,7 @@ func (d *Disk) rename(r rename) {
 
 func (d *Disk) syncFolder() { d.synced, d.renames = maps.Clone(d.names), nil }
 
-// opened begins to follow a file: what it holds already was synced by whoever wrote it.
+// opened begins to follow a file: what it holds already was synced when it was written.
 func (d *Disk) opened(name string) (*file, error) {
 	if f := d.names[name]; f != nil {
 		return f, nil
