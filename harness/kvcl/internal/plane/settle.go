@@ -105,7 +105,7 @@ func (pl *Plane) drain() {
 		if ev.Gone {
 			pl.store.forget(it, Name(ev.Obj))
 			if it.obj != nil {
-				pl.tell(change{obj: it.obj, gone: true})
+				pl.hold(change{obj: it.obj, gone: true})
 			}
 			continue
 		}
@@ -139,11 +139,11 @@ func (pl *Plane) redeliver(it *item, obj scalehist.Object) {
 	it.shown = Version(obj)
 	it.obj = it.restore(obj, pl.now)
 	pl.store.listing.touch(it)
-	pl.tell(change{obj: it.obj})
+	pl.hold(change{obj: it.obj})
 }
 
-// tell keeps a change for the scheduler.
-func (pl *Plane) tell(c change) {
+// hold keeps a change until the scheduler is fed.
+func (pl *Plane) hold(c change) {
 	if !pl.opts.Unscheduled {
 		pl.pending = append(pl.pending, c)
 	}
