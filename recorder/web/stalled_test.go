@@ -54,7 +54,7 @@ func newStalledSite(t *testing.T, change ...func(*Options)) *stalledSite {
 	go func() { served <- server.Serve(s.pipes) }()
 	t.Cleanup(func() {
 		_ = server.Close()
-		_ = <-served // that it was closed
+		<-served // that it was closed
 	})
 	return s
 }
