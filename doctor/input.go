@@ -149,6 +149,9 @@ func (in *Input) read(ctx context.Context, db *history.DB) (err error) {
 		return err
 	}
 	in.Settings = append([]scalehist.SettingsChange{{At: in.From, Settings: in.Initial.CASettings}}, changes...)
+	if in.ReplayErr == nil {
+		in.ReplayErr = harness.CheckLoops(in.To.Sub(in.From), in.scanInterval())
+	}
 	return in.readMetrics(ctx, db)
 }
 

@@ -132,6 +132,7 @@ func ruleTests() []ruleTest {
 		{code: "SH107", bad: change(without[*corev1.Node](healthy(), ""), "g", func(g *v1alpha1.NodeGroup) { g.Spec.Template = nil }),
 			good: without[*corev1.Node](healthy(), ""), want: "no node", severity: doctor.Warning},
 		{code: "SH108", bad: without[*v1alpha1.NodeGroup](healthy(), ""), good: gap("Pod"), want: "no node groups", severity: doctor.Error},
+		{code: "SH108", bad: with(func(s *story) { s.ends = at(130_000_000) }), want: "has more than 10000000 loops", severity: doctor.Error},
 
 		{code: "SH121", bad: healthy().add(60, pod("early", created(66))), good: healthy().add(60, pod("early", created(61))), object: "Pod default/early",
 			want: "1 object created after they were seen, at most 6s", severity: doctor.Warning},

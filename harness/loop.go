@@ -161,6 +161,14 @@ func tellUpcoming(engine scalehist.Autoscaler, provider *cloudprovider.Provider,
 	}
 }
 
+// CheckLoops says whether a replay would have more loops than are played, with one every scan interval.
+func CheckLoops(window, scan time.Duration) error {
+	if window/scan > maxLoops {
+		return fmt.Errorf("a window of %s with a loop every %s has more than %d loops: choose a shorter window, or a longer --scan-interval", window, scan, maxLoops)
+	}
+	return nil
+}
+
 // newEngine builds the autoscaler with settings; a real one restarts when its Deployment changes.
 func (r *run) newEngine(s scalehist.CASettings) error {
 	s.Flags = append(append([]string(nil), s.Flags...), r.opts.flags...)
@@ -178,8 +186,8 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	if p, ok := engine.(interface{ ScanInterval() time.Duration }); ok && p.ScanInterval() > 0 {
 		r.scan = p.ScanInterval()
 	}
-	if span := r.in.End.Sub(r.in.Start); span/r.scan > maxLoops {
-		return fmt.Errorf("a window of %s with a loop every %s has more than %d loops: choose a shorter window, or a longer --scan-interval", span, r.scan, maxLoops)
+	if err := CheckLoops(r.in.End.Sub(r.in.Start), r.scan); err != nil {
+		return err
 	}
 	if r.opts.batch != nil {
 		r.batch = *r.opts.batch

@@ -147,7 +147,7 @@ func runRecommend(cmd *cobra.Command, s IO, f *recommendFlags) error {
 	}
 	answer, err := who.Recommend(cmd.Context(), q)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", f.source(), err)
 	}
 	if f.format == pageJSON {
 		return s.PrintJSON(&api.Response{APIVersion: api.Version, Recommendation: answer, Warnings: warnings})
@@ -331,6 +331,17 @@ func fromWholeSnapshot(snapshot *scalehist.ClusterSnapshot) (*recommender.Reques
 	}
 	out, _ := q.Recommender()
 	return out, nil
+}
+
+// source is the flag that says where the snapshot comes from.
+func (f *recommendFlags) source() string {
+	switch {
+	case f.history != "":
+		return "--history " + f.history
+	case f.report != "":
+		return "--report " + f.report
+	}
+	return "--snapshot " + f.snapshot
 }
 
 // fromFile reads a request, or a bare snapshot.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -51,7 +52,11 @@ func replaySnapshots(ctx context.Context, path string, opts []harness.Option) (*
 	if err != nil {
 		return nil, err
 	}
-	return harness.ReplaySnapshots(ctx, from, opts...)
+	r, err := harness.ReplaySnapshots(ctx, from, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
 }
 
 // judge adds to a report how far its scale-ups were from the cheapest; the clusters stay in it only where they were asked for.
