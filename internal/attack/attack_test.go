@@ -51,7 +51,9 @@ func attackerOf(t *testing.T, scalehist string) runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runner{root: root, scalehist: scalehist, within: defaultLimits, refused: &atomic.Int64{}}
+	within := defaultLimits
+	within.deadline *= 3 // beside the race detector and other tests
+	return runner{root: root, scalehist: scalehist, within: within, refused: &atomic.Int64{}}
 }
 
 // TestShortAttack is the standing attack for some seconds.

@@ -32,8 +32,8 @@ const (
 
 var deliveries = []delivery{plain, plain, gzipped, bomb, chunked, cut, stalled, four}
 
-// stopLimit is how long a server may take to end after SIGTERM, by its own promise 10 s for requests that are under way.
-const stopLimit = 20 * time.Second
+// stopLimit is how long a server may take to end after SIGTERM: by its own promise 10 s for requests that are under way, more on a busy machine.
+const stopLimit = time.Minute
 
 // answerLimit is how long a refusal may be, in bytes.
 const answerLimit = 64 << 10
