@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -54,7 +55,9 @@ func newStalledSite(t *testing.T, change ...func(*Options)) *stalledSite {
 	go func() { served <- server.Serve(s.pipes) }()
 	t.Cleanup(func() {
 		_ = server.Close()
-		<-served // that it was closed
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 	return s
 }
