@@ -90,7 +90,7 @@ func startServer(t *testing.T) {
 }
 
 // changeStore changes the pods of a namespace behind the API server: one changes, one comes, one is another of that name, one is gone.
-// No version of before can be watched from.
+// No earlier version can be watched from.
 func changeStore(t *testing.T, ns string) {
 	t.Helper()
 	store := newStore(t)

@@ -42,7 +42,7 @@ type watched struct {
 	silent  time.Time // when it was ended because it said nothing, zero if it was not
 	suspect *suspect  // set while a stream that was silent has yet to show that it missed nothing
 
-	unproven time.Time // current, of before a stream that resumed and has shown nothing yet; zero if there is none
+	unproven time.Time // what current was until a stream resumed that has shown nothing yet; zero if there is none
 }
 
 type seenObject struct {

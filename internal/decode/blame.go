@@ -62,20 +62,10 @@ func Blame(raw json.RawMessage, t reflect.Type, path string) (string, error) {
 }
 
 func blameFields(keys map[string]json.RawMessage, t reflect.Type, path string) (string, error) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported() && !f.Anonymous:
-			continue
-		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
-			if at, err := blameFields(keys, f.Type, path); err != nil {
-				return at, err
-			}
-			continue
-		}
+	of := map[string]reflect.Type{}
+	for _, name := range collectFields(t, of) {
 		if v, ok := keys[name]; ok {
-			if at, err := Blame(v, f.Type, join(path, name)); err != nil {
+			if at, err := Blame(v, of[strings.ToLower(name)], join(path, name)); err != nil {
 				return at, err
 			}
 		}
