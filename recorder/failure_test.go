@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -129,7 +130,9 @@ func (c *cable) plug(t *testing.T) {
 	go c.carry(l)
 }
 
-// TestWatchDropped cuts all watches while pods come and go: nothing is lost, and nothing is called a gap.
+// TestWatchDropped cuts all watches while pods come and go: nothing is lost, and nothing is called a gap of pods. Only
+// the watch of pods has shown something: client-go lists again, after 0.8 s, when a watch ends within its first second
+// and has shown nothing (VeryShortWatchError), and that is a gap of its kind if the recording lasts until then.
 func TestWatchDropped(t *testing.T) {
 	c, ns := client(t)
 	path := filepath.Join(t.TempDir(), "h.db")
@@ -153,8 +156,10 @@ func TestWatchDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(gaps) > 0 {
-		t.Errorf("gaps %+v, want none: the watches resumed", gaps)
+	for _, g := range gaps {
+		if slices.Contains(g.Kinds, "Pod") {
+			t.Errorf("gap %+v, want none: the watch of pods resumed", g)
+		}
 	}
 }
 
