@@ -77,13 +77,13 @@ mutation: ## Break one rule of the virtual autoscaler at a time; fails when noth
 attack: ## Give scalehist broken input of all kinds, and fail on what it does wrong: make attack [FOR=10m] [SEED=1] [RUNS=1: that seed again]; inputs under gen/attack
 	$(GO) run ./internal/attack -seed $(SEED) $(if $(RUNS),-runs $(RUNS)) -for $(or $(FOR),10m) -procs $(PROCS)
 
-WEB = harness/report/html/web
+WEB = report/html/web
 
-web: ## Bundle the HTML report's page again after a change under harness/report/html/web (needs node and npm)
+web: ## Bundle the HTML report's page again after a change under report/html/web (needs node and npm)
 	cd $(WEB) && npm ci --no-audit --no-fund && npm run --silent build
 
 web-test: ## Click through the HTML report in headless Chromium (Playwright)
-	$(GO) test ./harness/report/html
+	$(GO) test ./report/html
 	$(GO) test ./cmd/scalehist/cli -run 'TestReportInBrowser' -count=1 -v
 
 web-shots: ## Take the pictures of the HTML report that docs/report.md shows

@@ -8,8 +8,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/virtualca"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
 // late is by how much the late autoscaler is late.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // JudgeScaleUps writes into the decisions of a report that grew node groups how far that is from the cheapest way to help the

@@ -9,8 +9,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/report"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 func fixtures(t *testing.T) []string {

@@ -24,10 +24,10 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/recommender/api"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/report"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 func fixture(name string) string { return filepath.Join("..", "fixtures", name, "recording.db") }

@@ -13,9 +13,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report"
-	"github.com/scalehist/scalehist/harness/report/metrics"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/report"
+	"github.com/scalehist/scalehist/report/metrics"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // kept is a report with its moments, as it comes out of a file.

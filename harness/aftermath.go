@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // defaultMaxProvisionTime is upstream's --max-node-provision-time, for engines that do not tell theirs.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // aside puts a cluster that a report keeps on a control plane in memory, as it was before a decision about it: the pods without a

@@ -11,7 +11,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // perEvent replays a fixture event by event in memory, with the report of each event.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // FaultKind says what goes wrong.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist/internal/decode"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // FaultHelp says how faults are written, for a command's help.

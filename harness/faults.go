@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist/recorder/history"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // faultReasons are the events by which a cluster-autoscaler says that nodes did not come, and what that is in a replay.

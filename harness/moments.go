@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // state is what the autoscaler is about to see; nil when nobody wants to keep it.

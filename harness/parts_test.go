@@ -13,7 +13,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/report"
 )
 
 // playedInParts plays a fixture in memory in parts, and gives the report of each.

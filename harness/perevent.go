@@ -9,7 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // oneEvent is how close together recorded steps belong to one scale-up: a balanced plan is carried out group by group,

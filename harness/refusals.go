@@ -18,7 +18,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/memory"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // Refusal is an object that an API server would not take from a replay.

@@ -11,7 +11,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/report"
 )
 
 // greedy is an engine of a few lines: while pods are unschedulable it asks one group for one node a loop.

@@ -21,8 +21,8 @@ import (
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl"
-	"github.com/scalehist/scalehist/harness/report"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/report"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 var twoSizes = filepath.Join("..", "fixtures", "two-machine-sizes", "recording.db")

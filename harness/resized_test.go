@@ -14,7 +14,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/report/metrics"
 )
 
 // resizable is a cluster of one node of 4 cores (3.92 of them for pods), whose DaemonSet takes half a core and whose pod db-1

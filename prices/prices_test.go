@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/scalehist/scalehist/prices"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // size is the part of a machine type's name that says how large it is.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // Provider is what the autoscaler sees of the node groups and how it acts on them. *cloudprovider.Provider is one.

@@ -14,8 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
-	"github.com/scalehist/scalehist/virtualca/nodetemplate"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // testCluster is a scalehist.Cluster of plain objects. Evicted pods go at once, unless their eviction is refused.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // backoff keeps a group from growing after it failed to.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/scalehist/scalehist/virtualca/fit"
+	"github.com/scalehist/scalehist/simulator/fit"
 )
 
 // class are pending pods that no plugin can tell apart, of one priority. Its pods are in creation order.

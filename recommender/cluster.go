@@ -12,9 +12,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/virtualca/drain"
-	"github.com/scalehist/scalehist/virtualca/fit"
-	"github.com/scalehist/scalehist/virtualca/nodetemplate"
+	"github.com/scalehist/scalehist/simulator/drain"
+	"github.com/scalehist/scalehist/simulator/fit"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 const (

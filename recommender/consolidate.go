@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist/internal/plural"
-	"github.com/scalehist/scalehist/virtualca/drain"
-	"github.com/scalehist/scalehist/virtualca/fit"
-	"github.com/scalehist/scalehist/virtualca/nodetemplate"
+	"github.com/scalehist/scalehist/simulator/drain"
+	"github.com/scalehist/scalehist/simulator/fit"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // noScaleDownAnnotation ("true") on a node keeps it, as upstream has it.

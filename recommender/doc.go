@@ -1,6 +1,6 @@
 // Package recommender says which node groups should grow, and which nodes could go, for one snapshot of a cluster: a
 // Request in, a Recommendation out, and nothing else. Whether a pod fits a node is answered by the kube-scheduler's own
-// plugins (virtualca/fit).
+// plugins (simulator/fit).
 //
 // Terms:
 //   - A strategy makes the plan. `greedy` adds one node at a time, that of the group which scores best. `optimal` looks for the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scalehist/scalehist/virtualca/drain"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 // AutoscalerOptions say how the engine acts on recommendations. DefaultAutoscalerOptions has the defaults, which are the

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	"github.com/scalehist/scalehist/virtualca/fit"
+	"github.com/scalehist/scalehist/simulator/fit"
 )
 
 // drawRequest is a small cluster with pods of all sorts.

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/scalehist/scalehist/virtualca/fit"
+	"github.com/scalehist/scalehist/simulator/fit"
 )
 
 // Local recommends in this process. It keeps checkers from one call to the next, because they take milliseconds to build

@@ -14,7 +14,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
-	"github.com/scalehist/scalehist/virtualca/nodetemplate"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // removalPoll is the time between two looks at a node that is being drained.

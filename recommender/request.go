@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
-	"github.com/scalehist/scalehist/virtualca/drain"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 // Recommender answers requests. It may be called from several goroutines at once.

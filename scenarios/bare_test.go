@@ -20,8 +20,8 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/virtualca"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
 // bareCluster is a cluster without an API server: the snapshot it was last given, and what was done to that.

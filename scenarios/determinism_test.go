@@ -11,7 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/report"
 )
 
 // runsEnv sets how often each fixture is replayed and compared; the default is 2.

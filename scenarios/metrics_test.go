@@ -11,9 +11,9 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report/metrics"
 	"github.com/scalehist/scalehist/recorder/history"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/report/metrics"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // notOfAll are metrics that need more than a replay with prices: a truth file, another playback, or pods all the time.

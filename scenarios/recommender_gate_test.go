@@ -10,9 +10,9 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report/gate"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/report/gate"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // listPrices are what the machines of the fixtures cost in an hour. The large one is dear: small ones win where they do.

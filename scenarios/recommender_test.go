@@ -12,8 +12,8 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
-	"github.com/scalehist/scalehist/harness/report/metrics"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/report/metrics"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // Engine is an autoscaler by the name the command line takes.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/recorder/history/redact"
+	"github.com/scalehist/scalehist/report"
 )
 
 // comparison is a report as JSON values, without what names the input: the scenario (the file's name) and the hashes of

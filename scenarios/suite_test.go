@@ -21,8 +21,8 @@ import (
 	"github.com/scalehist/scalehist/harness/artifacts"
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
-	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/scenario"
+	"github.com/scalehist/scalehist/report/ci"
 )
 
 // pool boots the next virtual cluster while a spec runs on the one before.

@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
-	"github.com/scalehist/scalehist/virtualca/fit"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/fit"
 )
 
 // CloudProvider is what the autoscaler sees of the node groups and how it acts on them. *cloudprovider.Provider is one.

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // unneededIn makes n unneeded nodes of a group.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // ending is a context that ends once it was asked so many times whether it has, and counts how often it is asked after that.

@@ -11,7 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/drain"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 // planMemo is a plan with all it rests on. Most loops of a day see what the one before saw: then the plan is the same,

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/scalehist/scalehist/virtualca/nodetemplate"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // Taints upstream knows (cluster-autoscaler, utils/taints).

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/scalehist/scalehist/internal/plural"
-	"github.com/scalehist/scalehist/virtualca/drain"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 const (

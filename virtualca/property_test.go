@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // drawWorld draws two groups with nodes, pods on them and budgets.

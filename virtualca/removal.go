@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"github.com/scalehist/scalehist/virtualca/drain"
-	"github.com/scalehist/scalehist/virtualca/fit"
+	"github.com/scalehist/scalehist/simulator/drain"
+	"github.com/scalehist/scalehist/simulator/fit"
 )
 
 // removal is a node that could go, with what becomes of its pods.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/virtualca/nodetemplate"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"github.com/scalehist/scalehist/virtualca/drain"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 // gpuResources are the resources upstream knows as GPUs (utils/gpu).

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 func TestUtilization(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report/html"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/report/html"
 )
 
 // The files beside those of html.Save. HistoryFile can be replayed by itself.

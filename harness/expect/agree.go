@@ -9,7 +9,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/report"
 )
 
 // The questions that AgreeWithRecording may be asked besides those that always decide.

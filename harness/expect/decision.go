@@ -9,8 +9,8 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/report"
 )
 
 // Which picks a decision of a report.

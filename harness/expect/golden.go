@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/report"
 )
 
 var update = flag.Bool("update", false, "rewrite golden timelines with what the replays show; please read the diff before committing it")

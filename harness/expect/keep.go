@@ -9,8 +9,8 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/internal/near"
+	"github.com/scalehist/scalehist/report"
 )
 
 // KeepNodes succeeds when the autoscaler removed none of these nodes.

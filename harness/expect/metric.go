@@ -6,9 +6,9 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
-	"github.com/scalehist/scalehist/harness/report/gate"
-	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/report"
+	"github.com/scalehist/scalehist/report/gate"
+	"github.com/scalehist/scalehist/report/metrics"
 )
 
 // KeepMetric succeeds when a metric of the report is within a limit, in the names and words of a gate's policy: "pending.max",

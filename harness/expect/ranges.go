@@ -7,7 +7,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/report"
 )
 
 // Counts are wanted changes or sizes by node group, in nodes. Others is for the groups that are not named.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/expect"
-	"github.com/scalehist/scalehist/harness/report"
+	"github.com/scalehist/scalehist/report"
 )
 
 func TestParseCount(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/internal/plaintext"
+	"github.com/scalehist/scalehist/report"
 )
 
 // ScaleUps and ScaleDowns are changes in nodes by node group; a group that is absent must not have moved.

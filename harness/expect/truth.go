@@ -6,8 +6,8 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/truth"
+	"github.com/scalehist/scalehist/report"
 )
 
 // AgreeWithTruth succeeds when the replay did what a real autoscaler was seen to do with the same load: it ended as one of

@@ -9,8 +9,8 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/report"
 )
 
 // LeaveUnschedulable succeeds when exactly these pods have no node at the end. A name is "namespace/name", or "name" in

@@ -12,7 +12,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/prices"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // check finds what is wrong beyond types, before anything is replayed.

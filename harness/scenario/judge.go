@@ -13,9 +13,9 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/expect"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
-	"github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/report"
 )
 
 func scoring(name string) profile.Scoring { return profile.Scoring(name) }

@@ -21,7 +21,7 @@ import (
 	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/internal/near"
 	"github.com/scalehist/scalehist/internal/plaintext"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // Engines are the autoscalers a scenario may name.

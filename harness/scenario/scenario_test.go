@@ -17,7 +17,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/internal/goldentest"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // someEngines stands for package engines, which is above this one: two names, and flags that begin with "--".

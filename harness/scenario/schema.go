@@ -7,7 +7,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/report/metrics"
 )
 
 // SchemaID names the published JSON Schema of scenario files, docs/scenario.schema.json.

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/report/metrics"
 )
 
 // mostNames bounds a list of pods in a scaffold; more are counted.

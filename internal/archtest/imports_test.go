@@ -24,8 +24,10 @@ var layers = []string{
 	"doctor",  // judges histories with all that replays them
 	"engines", // puts autoscalers behind the harness's interface
 	"harness",
-	"recommender", // simulates with virtualca/fit, /drain and /nodetemplate, acts through /cloudprovider
+	"report", // judges and shows results, and knows nobody who makes them
+	"recommender",
 	"virtualca",
+	"simulator", // what every node autoscaler needs: fit, drain, node templates, a cloud provider
 	"recorder",
 	".", // the domain: package scalehist
 	"api",
@@ -43,21 +45,21 @@ type rule struct {
 var rules = []rule{
 	{"harness/...", []string{"virtualca", "recommender/...", "engines", "cmd/..."},
 		"the harness judges any autoscaler; it meets them in engines"},
-	{"harness/kvcl/...", []string{"harness", "harness/report/...", "harness/expect/...", "recorder/...", "virtualca", "virtualca/externalgrpc/..."},
+	{"harness/kvcl/...", []string{"harness", "report/...", "harness/expect/...", "recorder/...", "virtualca", "virtualca/externalgrpc/..."},
 		"the virtual cluster knows nothing of histories, reports and autoscalers"},
-	{"harness/report/...", []string{"harness", "harness/kvcl/...", "harness/expect/...", "recorder/..."},
+	{"report/...", []string{"recommender/...", "virtualca/...", "simulator/...", "recorder/..."},
 		"a report is judged and printed without the cluster at hand"},
 	{"harness/expect/...", []string{"harness/kvcl/...", "recorder/..."},
 		"matchers judge saved reports and never touch a cluster"},
 	{"doctor/...", []string{"engines", "harness/expect/...", "recorder", "recorder/web/..."},
 		"the doctor reads a history and what a replay says of it; it starts nothing"},
-	{"virtualca/cloudprovider/...", []string{"virtualca", "harness/...", "recommender/...", "recorder/..."},
-		"the cloud provider is a leaf that any autoscaler and the replay loop share"},
-	{"virtualca/externalgrpc/...", []string{"virtualca", "virtualca/cloudprovider/...", "k8s.io/client-go/...", "k8s.io/kubernetes/..."},
+	{"simulator/...", []string{"recorder/..."},
+		"autoscalers and the replay loop share it, and decide on a bare snapshot too"},
+	{"virtualca/externalgrpc/...", []string{"virtualca", "simulator/cloudprovider/...", "k8s.io/client-go/...", "k8s.io/kubernetes/..."},
 		"the contract is served over an interface; whose node groups they are is its caller's to know"},
-	{"virtualca/...", []string{"harness/...", "recommender/...", "recorder/..."},
+	{"virtualca/...", []string{"recorder/..."},
 		"the virtual cluster autoscaler decides on a bare snapshot too"},
-	{"recommender/...", []string{"virtualca", "harness/..."},
+	{"recommender/...", []string{"virtualca/..."},
 		"autoscalers do not know each other"},
 	{"recommender", []string{"recommender/api"},
 		"a recommendation is made without knowing who asks"},

@@ -35,13 +35,13 @@ const (
 const goodHistory = "fixtures/aws-burst/recording.db"
 
 // good are the reports that other inputs are tried with.
-const good = "harness/report/gate/testdata/baseline"
+const good = "report/gate/testdata/baseline"
 
 // files lists the sources of each kind, from the module's root. Small ones: what is found in a large history is found in a small one.
 var files = map[kind][]string{
 	historyKind: {goodHistory, "fixtures/from-zero/recording.db", "fixtures/pdb-blocks-drain/recording.db", "fixtures/gpu-taints/recording.db",
 		"fixtures/zone-bound-volumes/recording.db", "fixtures/ca-scale-from-zero/recording.db", "fixtures/stockout-fallback/recording.db"},
-	reportKind: {good + "/two-machine-sizes/report.json", "harness/report/testdata/explain/idle.json", "harness/report/testdata/compat/v1-3.json"},
+	reportKind: {good + "/two-machine-sizes/report.json", "report/testdata/explain/idle.json", "report/testdata/compat/v1-3.json"},
 	truthKind:  {"fixtures/ca-pdb-blocks-drain/truth.json", "fixtures/ca-balance-zones/truth.json"},
 	scenarioKind: {"examples/scenarios/basic.yaml", "examples/scenarios/faults.yaml", "examples/scenarios/flags-and-prices.yaml",
 		"examples/scenarios/real.yaml"},

@@ -18,7 +18,7 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // fromRecording makes a scenario of the causes of a history or an object log. A truth file beside it says when the workload

@@ -13,7 +13,7 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/virtualca/drain"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 // maxNamed bounds the names in a warning.

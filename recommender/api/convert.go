@@ -13,7 +13,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/virtualca/drain"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 // FromRequest is the request on the wire. Parallelism is not in it: it changes no answer, and is the server's to choose.

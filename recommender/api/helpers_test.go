@@ -20,8 +20,8 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/internal/leaktest"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
-	"github.com/scalehist/scalehist/virtualca/drain"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 func TestMain(m *testing.M) {

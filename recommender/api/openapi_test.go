@@ -207,7 +207,7 @@ func schemasOf(t *testing.T, open bool, types ...any) object {
 			return nil
 		},
 	}
-	for _, dir := range []string{".", "recommender", "recommender/api", "virtualca/cloudprovider"} {
+	for _, dir := range []string{".", "recommender", "recommender/api", "simulator/cloudprovider"} {
 		comments(t, &r, dir)
 	}
 	out := object{}

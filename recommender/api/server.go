@@ -21,7 +21,7 @@ import (
 	"github.com/scalehist/scalehist/internal/httproute"
 	"github.com/scalehist/scalehist/internal/httpstatus"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // Options are the settings of a Server. Recommender is needed.

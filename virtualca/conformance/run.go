@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/virtualca"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
 )
 
 const (

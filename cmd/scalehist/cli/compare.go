@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scalehist/scalehist/harness/report/compare"
-	"github.com/scalehist/scalehist/harness/report/metrics"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/report/compare"
+	"github.com/scalehist/scalehist/report/metrics"
 )
 
 func init() { register(newCompareCommand) }

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/internal/near"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/recorder/history"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 // completeFlags gives every flag a completion that has none of its own: node groups where it is about them, files and

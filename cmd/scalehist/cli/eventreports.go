@@ -9,7 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report/html"
+	"github.com/scalehist/scalehist/report/html"
 )
 
 func addEventReportsFlag(cmd *cobra.Command, to *string) {

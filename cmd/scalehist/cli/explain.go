@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist"
-	reports "github.com/scalehist/scalehist/harness/report"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 func init() { register(newExplainCommand) }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scalehist/scalehist/harness/report/ci"
-	"github.com/scalehist/scalehist/harness/report/gate"
-	"github.com/scalehist/scalehist/harness/report/metrics"
+	"github.com/scalehist/scalehist/report/ci"
+	"github.com/scalehist/scalehist/report/gate"
+	"github.com/scalehist/scalehist/report/metrics"
 )
 
 func init() { register(newGateCommand) }

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/scalehist/scalehist/harness/report/ci"
-	"github.com/scalehist/scalehist/harness/report/gate"
+	"github.com/scalehist/scalehist/report/ci"
+	"github.com/scalehist/scalehist/report/gate"
 )
 
 func root(elements ...string) string {

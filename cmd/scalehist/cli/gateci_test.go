@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/scalehist/scalehist/harness/report/ci"
+	"github.com/scalehist/scalehist/report/ci"
 )
 
 // workbench is a directory in which the scripts of CI run as they are written: with scenarios, prices and a policy as a

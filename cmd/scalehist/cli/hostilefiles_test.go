@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/scalehist/scalehist"
-	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/internal/plaintext"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 // hostileFiles makes files of every kind a command reads, with evil in every text they have. HISTORY is one that can be replayed: evil in

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scalehist/scalehist/harness/report/ci"
+	"github.com/scalehist/scalehist/report/ci"
 )
 
 // evil is what a stranger's name, event or message may end in: a colour, a title of the window, C1 controls, bidi controls, and lines

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist/prices"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // priceFlags are the flags that say what nodes cost.

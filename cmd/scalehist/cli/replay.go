@@ -17,11 +17,11 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
-	reports "github.com/scalehist/scalehist/harness/report"
-	"github.com/scalehist/scalehist/harness/report/html"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	reports "github.com/scalehist/scalehist/report"
+	"github.com/scalehist/scalehist/report/html"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 func init() { register(newReplayCommand) }

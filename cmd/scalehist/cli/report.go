@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scalehist/scalehist/harness/report/html"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/report/html"
 )
 
 func init() { register(newReportCommand) }

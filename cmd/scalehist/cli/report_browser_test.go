@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
-	reports "github.com/scalehist/scalehist/harness/report"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 // webDir is where the page's sources and its tests in a browser are.
@@ -40,7 +40,7 @@ func npmReady(t *testing.T) {
 	}
 }
 
-// TestReportInBrowser writes reports of replays and runs harness/report/html/web/test on them: Playwright drives the Chromium that
+// TestReportInBrowser writes reports of replays and runs report/html/web/test on them: Playwright drives the Chromium that
 // is installed. With SCALEHIST_SCREENSHOTS it takes the pictures of the documentation instead.
 func TestReportInBrowser(t *testing.T) {
 	browser := chromium(t)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
-	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/internal/plural"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 // seedsResult is what replays of one recording with several seeds say together.

@@ -20,11 +20,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/klog/v2"
 
-	reports "github.com/scalehist/scalehist/harness/report"
-	"github.com/scalehist/scalehist/harness/report/html"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/service"
 	"github.com/scalehist/scalehist/recorder/web"
+	reports "github.com/scalehist/scalehist/report"
+	"github.com/scalehist/scalehist/report/html"
 )
 
 func init() { register(newServeCommand) }

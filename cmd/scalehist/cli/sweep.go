@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/report/metrics"
-	"github.com/scalehist/scalehist/harness/report/sweep"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/report/metrics"
+	"github.com/scalehist/scalehist/report/sweep"
 )
 
 func init() { register(newSweepCommand) }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalehist/scalehist/harness/report/sweep"
+	"github.com/scalehist/scalehist/report/sweep"
 )
 
 // examplePrices is a price table of the fixtures' machines.

@@ -18,8 +18,8 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
-	"github.com/scalehist/scalehist/harness/report/sweep"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/report/sweep"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // maxPoints bounds a grid: more is a slip of the hand rather than a question.

@@ -15,11 +15,11 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/scenario"
 	"github.com/scalehist/scalehist/internal/near"
 	"github.com/scalehist/scalehist/internal/plaintext"
-	"github.com/scalehist/scalehist/virtualca/cloudprovider"
+	"github.com/scalehist/scalehist/report/ci"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 func init() { register(newTestCommand) }

@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/scenario"
 	"github.com/scalehist/scalehist/internal/goldentest"
+	"github.com/scalehist/scalehist/report/ci"
 )
 
 // took is the wall clock in what test prints.

@@ -19,10 +19,10 @@ import (
 
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/artifacts"
-	reports "github.com/scalehist/scalehist/harness/report"
-	"github.com/scalehist/scalehist/harness/report/ci"
 	"github.com/scalehist/scalehist/harness/scenario"
 	"github.com/scalehist/scalehist/internal/plaintext"
+	reports "github.com/scalehist/scalehist/report"
+	"github.com/scalehist/scalehist/report/ci"
 )
 
 // testTitle names a run in JUnit and summaries.

@@ -9,9 +9,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/scalehist/scalehist"
-	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 // The looks. What they say is said by words and signs too, so that nothing is lost without colours.

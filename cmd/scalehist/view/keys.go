@@ -8,7 +8,7 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
-	reports "github.com/scalehist/scalehist/harness/report"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 // help is the page of '?'.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
-	reports "github.com/scalehist/scalehist/harness/report"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 // step is a decision as a line of the list.

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scalehist/scalehist"
-	reports "github.com/scalehist/scalehist/harness/report"
 	"github.com/scalehist/scalehist/internal/goldentest"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

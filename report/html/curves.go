@@ -1,0 +1,148 @@
+package html
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/scalehist/scalehist/report/metrics"
+)
+
+// draw computes what the charts show over time.
+func (b *builder) draw() {
+	b.run.Curves.Pending = fromMetric(metrics.Unschedulable(b.r))
+	b.run.Curves.Nodes = fromMetric(metrics.Nodes(b.r))
+	b.run.Curves.CPU = b.used(b.run.Nodes.CPU, b.run.Pods.CPU)
+	b.run.Curves.Memory = b.used(b.run.Nodes.Memory, b.run.Pods.Memory)
+	b.cost()
+}
+
+func fromMetric(c metrics.Curve) curve {
+	var out curve
+	for _, p := range c {
+		out.add(ms(time.Duration(p.Offset)), p.Value)
+	}
+	return out
+}
+
+// delta is a change of three sums at an offset.
+type delta struct {
+	at int64
+	by [3]float64
+}
+
+// sums adds the changes up in the order of time and calls f with the sums after each instant.
+func sums(list []delta, f func(at int64, sum [3]float64)) {
+	slices.SortStableFunc(list, func(a, b delta) int { return cmp.Compare(a.at, b.at) })
+	var sum [3]float64
+	for i, d := range list {
+		for k := range sum {
+			sum[k] += d.by[k]
+		}
+		if i+1 == len(list) || list[i+1].at != d.at {
+			f(d.at, sum)
+		}
+	}
+}
+
+// untoldValue stands for a stretch of a curve of which the report does not tell; all true values are 0 or more.
+const untoldValue = -1
+
+// used is what pods on nodes ask for of what the nodes offer, in percent with two digits; nil when no node's size is known. While
+// a pod or a node is there whose size is unknown, so is the value.
+func (b *builder) used(offers, asks []int64) *curve {
+	var list []delta
+	known := false
+	for row, v := range offers {
+		from, to := b.run.Nodes.From[row], b.run.Nodes.To[row]
+		switch {
+		case from == to: // only a name
+		case v > 0:
+			known = true
+			list = b.over(list, from, to, [3]float64{float64(v), 0, 0})
+		default:
+			list = b.over(list, from, to, [3]float64{0, 0, 1})
+		}
+	}
+	if !known {
+		return nil
+	}
+	s := &b.run.Stays
+	for i, pod := range s.Pod {
+		switch {
+		case s.Node[i] == waiting:
+		case s.Node[i] == untold || asks[pod] < 0:
+			list = b.over(list, s.From[i], s.To[i], [3]float64{0, 0, 1})
+		case asks[pod] > 0:
+			list = b.over(list, s.From[i], s.To[i], [3]float64{0, float64(asks[pod]), 0})
+		}
+	}
+	c := &curve{}
+	c.add(0, 0)
+	sums(list, func(at int64, sum [3]float64) {
+		v := 0.0
+		switch {
+		case sum[2] > 0:
+			v = untoldValue
+		case sum[0] > 0:
+			v = math.Round(1e4*sum[1]/sum[0]) / 100
+		}
+		if n := len(c.V); c.T[n-1] == at || c.V[n-1] != v {
+			c.add(at, v)
+		}
+	})
+	if slices.Max(c.V) <= 0 {
+		return nil
+	}
+	return c
+}
+
+// over adds an amount from an offset to another.
+func (b *builder) over(list []delta, from, to int64, by [3]float64) []delta {
+	list = append(list, delta{from, by})
+	if to >= 0 {
+		list = append(list, delta{to, [3]float64{-by[0], -by[1], -by[2]}})
+	}
+	return list
+}
+
+// cost is the price of an hour over time: what an hour of a group's nodes cost on average, for the nodes that are there.
+func (b *builder) cost() {
+	if b.r.Cost == nil {
+		return
+	}
+	var list []delta
+	for row, g := range b.run.Nodes.Group {
+		name := "(not autoscaled)"
+		if g >= 0 {
+			name = b.run.Groups[g].Name
+		}
+		if hours := b.r.Cost.NodeHours[name]; hours > 0 && b.run.Nodes.From[row] != b.run.Nodes.To[row] {
+			list = b.over(list, b.run.Nodes.From[row], b.run.Nodes.To[row], [3]float64{b.r.Cost.NodeGroups[name] / hours, 0, 0})
+		}
+	}
+	c := &curve{}
+	c.add(0, 0)
+	sums(list, func(at int64, sum [3]float64) { c.add(at, math.Round(1e6*sum[0])/1e6+0) })
+	b.run.Curves.Cost = c
+}
+
+// milli is an amount in thousandths, mebi one in MiB; -1 when the list does not have it.
+func milli(list map[string]string, name string) int64 {
+	q, err := resource.ParseQuantity(list[name])
+	if err != nil {
+		return -1
+	}
+	return q.MilliValue()
+}
+
+func mebi(list map[string]string) int64 {
+	q, err := resource.ParseQuantity(list["memory"])
+	if err != nil {
+		return -1
+	}
+	return q.Value() >> 20
+}

@@ -1,0 +1,160 @@
+// The view that report/html/view.go writes. Times are milliseconds from the start of a run; pods, nodes, groups and
+// texts are numbers into the lists of their run.
+
+export interface Curve {
+  t: number[];
+  v: number[];
+}
+
+export interface Group {
+  name: string;
+  machine?: string;
+  zone?: string;
+  min: number;
+  max: number;
+  /** Nobody recorded max: it is the most nodes seen. */
+  guessed?: boolean;
+  initial: number;
+  final: number;
+  up: number;
+  down: number;
+  delay: string;
+  sizes: Curve;
+  recorded?: Curve;
+  cost?: number;
+  hours?: number;
+}
+
+export interface Option {
+  group: string;
+  nodes: number;
+  pods: number;
+  names?: number[];
+  similar?: string[];
+  scores?: Record<string, number>;
+  chosen?: boolean;
+  reason?: string;
+}
+
+export interface Change {
+  group: string;
+  node: number;
+  from: number;
+  to: number;
+  max?: number;
+  reason?: string;
+}
+
+export interface Deleting {
+  group: string;
+  node: number;
+  since: number;
+  used: number;
+  pods?: number[];
+}
+
+export type Kind = "up" | "down" | "failed" | "stuck" | "none";
+
+export interface Decision {
+  at: number;
+  loop: number;
+  outcome?: string;
+  summary: string;
+  kind: Kind;
+  short?: number[];
+  fit?: number;
+  upcoming?: Record<string, number>;
+  options?: Option[];
+  skipped?: [number, number][];
+  rejected?: [number, number][];
+  ups?: Change[];
+  downs?: Change[];
+  failed?: Change[];
+  backoff?: { group: string; until: number; reason: string }[];
+  awaiting?: number;
+  helpless?: number;
+  down?: string;
+  unneeded?: number[];
+  stay?: [number, number][];
+  deleting?: Deleting[];
+  why?: [number, number][];
+  notes?: string[];
+}
+
+export interface Metric {
+  name: string;
+  title: string;
+  unit: string;
+  better: "less" | "more" | "neither";
+  definition: string;
+  value?: number;
+  text?: string;
+  missing?: string;
+}
+
+export interface Run {
+  label: string;
+  scenario: string;
+  autoscaler: string;
+  playback: string;
+  start: string;
+  length: number;
+  batch: string;
+  loops: number;
+  verdict?: {
+    agreed: boolean;
+    line: string;
+    source: string;
+    until?: number;
+    questions?: { question: string; verdict: "agreed" | "differs" | "unknown"; recorded: string; replayed: string; text: string; counts?: boolean }[];
+    within?: number;
+    groups?: string[];
+    differences?: { kind: string; at: number; what: string; reason: string }[];
+  };
+  truth?: string;
+  truthOk?: boolean;
+  metrics: Metric[];
+  settings: string[];
+  inputs: string[];
+  faults?: string[];
+  warnings?: string[];
+  notes?: string[];
+  events?: { at: number; recorded: string; replayed: string; agreed: boolean }[];
+  currency?: string;
+  groups: Group[];
+  texts: string[];
+  nodes: { name: string[]; group: number[]; asked: number[]; from: number[]; to: number[]; cpu: number[]; memory: number[] };
+  pods: { name: string[]; owner: number[]; cpu: number[]; memory: number[]; follows: number[] };
+  stays: { pod: number[]; node: number[]; from: number[]; to: number[] };
+  curves: { pending: Curve; nodes: Curve; cpu?: Curve; memory?: Curve; cost?: Curve };
+  decisions: Decision[];
+  atEnd: [number, number][];
+}
+
+export interface First {
+  kind: "action" | "reason";
+  at: number;
+  a: number;
+  b: number;
+  actedA: boolean;
+  actedB: boolean;
+}
+
+export interface View {
+  version: number;
+  title: string;
+  runs: Run[];
+  pairs?: { run: number; where?: string; first?: First }[];
+}
+
+/** load reads the view out of the page: plain, or gzip in base64, which the browser unpacks without the network. */
+export async function load(): Promise<View> {
+  const el = document.getElementById("data") as HTMLScriptElement;
+  const text = el.textContent ?? "";
+  if (el.type !== "application/gzip") return JSON.parse(text) as View;
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return (await new Response(stream).json()) as View;
+}
