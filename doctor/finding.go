@@ -77,5 +77,3 @@ func FindRule(code string) (Rule, error) {
 	}
 	return rules[i], nil
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

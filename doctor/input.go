@@ -10,6 +10,8 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/fsck"
 	"github.com/scalehist/scalehist/virtualca"
@@ -98,7 +100,7 @@ func load(ctx context.Context, path string, window func(first, last time.Time) (
 			return nil, err
 		}
 		if in.To.Before(in.From) {
-			return nil, fmt.Errorf("window from %s to %s: it ends before it begins", stamp(in.From), stamp(in.To))
+			return nil, fmt.Errorf("window from %s to %s: it ends before it begins", moment.Stamp(in.From), moment.Stamp(in.To))
 		}
 	}
 	if err := in.read(ctx, db); err != nil {
@@ -157,13 +159,13 @@ func (in *Input) read(ctx context.Context, db *history.DB) (err error) {
 
 // askReplay keeps what a replay says of the window before it starts, and what of it would be refused.
 func (in *Input) askReplay(ctx context.Context, db *history.DB) error {
-	replayed, err := harness.FromHistory(ctx, db, harness.Window{From: in.From, To: in.To})
+	replayed, err := trace.FromHistory(ctx, db, trace.Window{From: in.From, To: in.To})
 	if err != nil {
 		in.ReplayErr = err
 		return ctx.Err()
 	}
 	in.Replay = replayed.Warnings
-	in.Refused, err = replayed.Refusals(ctx)
+	in.Refused, err = harness.Refusals(ctx, replayed)
 	return err
 }
 

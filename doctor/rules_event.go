@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/sources"
@@ -105,15 +106,15 @@ func noDemand(_ context.Context, in *Input) ([]Finding, error) {
 		why := ""
 		switch gap, blind := in.inGap(e.At); {
 		case blind:
-			why = fmt.Sprintf("nobody watched pods or nodes from %s to %s", stamp(gap.From), stamp(gap.To))
+			why = fmt.Sprintf("nobody watched pods or nodes from %s to %s", moment.Stamp(gap.From), moment.Stamp(gap.To))
 		case l == nil:
 			why = "the pod was not recorded"
 		case l.seen.After(e.ObservedAt.Add(ahead)):
 			why = fmt.Sprintf("the pod was first seen %s later", l.seen.Sub(e.ObservedAt))
 		case !l.bound.IsZero() && l.bound.Add(ahead).Before(e.At):
-			why = fmt.Sprintf("the pod had node %s since %s", l.pod.Spec.NodeName, stamp(l.bound))
+			why = fmt.Sprintf("the pod had node %s since %s", l.pod.Spec.NodeName, moment.Stamp(l.bound))
 		case !l.gone.IsZero() && l.gone.Add(ahead).Before(e.At):
-			why = fmt.Sprintf("the pod was gone since %s", stamp(l.gone))
+			why = fmt.Sprintf("the pod was gone since %s", moment.Stamp(l.gone))
 		default:
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/scalehist/scalehist/internal/moment"
 )
 
 var metricRules = []Rule{
@@ -45,7 +47,7 @@ func metricGaps(in *Input, mine func(name string) bool) []Finding {
 		times := append(append([]time.Time{in.From}, m.times...), in.To)
 		for i := range times[1:] {
 			if d := times[i+1].Sub(times[i]); d > missed*interval {
-				out = append(out, Finding{At: times[i], Message: fmt.Sprintf("no %s for %s, until %s; it usually comes every %s", m.name, d, stamp(times[i+1]), interval)})
+				out = append(out, Finding{At: times[i], Message: fmt.Sprintf("no %s for %s, until %s; it usually comes every %s", m.name, d, moment.Stamp(times[i+1]), interval)})
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -51,7 +52,7 @@ func gapFindings(in *Input, want bool) []Finding {
 		if len(g.Kinds) > 0 {
 			kinds = strings.Join(g.Kinds, ", ") + " were not"
 		}
-		out = append(out, Finding{At: g.From, Message: fmt.Sprintf("%s watched for %s, until %s: %s", kinds, g.To.Sub(g.From), stamp(g.To), g.Why)})
+		out = append(out, Finding{At: g.From, Message: fmt.Sprintf("%s watched for %s, until %s: %s", kinds, g.To.Sub(g.From), moment.Stamp(g.To), g.Why)})
 	}
 	return out
 }
@@ -90,7 +91,7 @@ func openRecording(_ context.Context, in *Input) ([]Finding, error) {
 	var out []Finding
 	for _, r := range in.Recordings {
 		if r.To.IsZero() && !r.From.After(in.To) {
-			out = append(out, Finding{At: r.From, Message: fmt.Sprintf("the recording of %s has no end; the last sign of life in the history is of %s", stamp(r.From), stamp(in.Last))})
+			out = append(out, Finding{At: r.From, Message: fmt.Sprintf("the recording of %s has no end; the last sign of life in the history is of %s", moment.Stamp(r.From), moment.Stamp(in.Last))})
 		}
 	}
 	return out, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/plural"
 )
@@ -26,7 +27,7 @@ func (r *Report) Text(w io.Writer, paint Paint) error {
 	var b strings.Builder
 	b.WriteString(r.File)
 	if !r.From.IsZero() {
-		fmt.Fprintf(&b, ": %s to %s (%s)", stamp(r.From), stamp(r.To), r.To.Sub(r.From).Round(time.Millisecond))
+		fmt.Fprintf(&b, ": %s to %s (%s)", moment.Stamp(r.From), moment.Stamp(r.To), r.To.Sub(r.From).Round(time.Millisecond))
 	}
 	fmt.Fprintf(&b, ": %s\n", r.summary())
 	for i := 0; i < len(r.Findings); {

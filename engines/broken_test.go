@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/virtualca"
 )
@@ -19,22 +20,22 @@ const late = 10 * time.Minute
 type defect struct {
 	name, doc string
 	// must are the questions that must differ for a recording; none where the recording cannot show the defect.
-	must func(in *harness.Input) []scalehist.Question
+	must func(in *trace.Input) []scalehist.Question
 	// play are the options of a replay with the defect.
-	play func(in *harness.Input) []harness.Option
+	play func(in *trace.Input) []harness.Option
 }
 
 // defects are the columns of the table, in order.
 var defects = []defect{
 	{
 		name: "does nothing", doc: "An autoscaler whose loops decide nothing.", must: asScaled,
-		play: func(*harness.Input) []harness.Option {
+		play: func(*trace.Input) []harness.Option {
 			return with(func(harness.Env) (scalehist.Autoscaler, error) { return idle{}, nil })
 		},
 	},
 	{
 		name: "frozen", doc: "Limits of each node group at the size that it starts with: nothing can be resized.", must: asScaled,
-		play: func(in *harness.Input) []harness.Option {
+		play: func(in *trace.Input) []harness.Option {
 			opts := with(ClusterAutoscaler())
 			for _, g := range in.NodeGroups {
 				opts = append(opts, harness.WithNodeGroupBounds(g.Name, g.TargetSize, g.TargetSize))
@@ -44,43 +45,43 @@ var defects = []defect{
 	},
 	{
 		name: "wrong group", doc: "The right number of nodes, all in the node group that grew least in the recording.",
-		must: func(in *harness.Input) []scalehist.Question {
+		must: func(in *trace.Input) []scalehist.Question {
 			// Where nothing but that group grew, its nodes are the right ones.
 			return when(len(without(slices.Collect(maps.Keys(in.Truth.ScaledUpNodeGroups)), leastGrown(in))) > 0, scalehist.QuestionScaledUp)
 		},
-		play: func(in *harness.Input) []harness.Option {
+		play: func(in *trace.Input) []harness.Option {
 			wrong := leastGrown(in)
 			return misled(nil, func(p *cloudprovider.Provider) virtualca.CloudProvider { return wrongGroup{p, wrong} })
 		},
 	},
 	{
 		name: "every step twice", doc: "Each growth is asked for twice, as far as the group's limit allows.",
-		must: func(in *harness.Input) []scalehist.Question {
+		must: func(in *trace.Input) []scalehist.Question {
 			// All that grew in one step and never reached its limit has room for a second time. Where several steps followed on
 			// each other, the second time of one may be the next one.
 			return when(len(in.Truth.Steps) == 1 && in.Truth.Steps[0].To > in.Truth.Steps[0].From && !slices.ContainsFunc(in.NodeGroups, func(g scalehist.NodeGroup) bool {
 				return in.Truth.ScaledUpNodeGroups[g.Name] > 0 && peakOf(in, g)+in.Truth.ScaledUpNodeGroups[g.Name] > g.MaxSize
 			}), scalehist.QuestionSteps)
 		},
-		play: func(*harness.Input) []harness.Option {
+		play: func(*trace.Input) []harness.Option {
 			return misled(nil, func(p *cloudprovider.Provider) virtualca.CloudProvider { return twice{p} })
 		},
 	},
 	{
 		name: "never down", doc: "Growth as it should be, but no node is ever removed and no target size lowered.",
-		must: func(in *harness.Input) []scalehist.Question {
+		must: func(in *trace.Input) []scalehist.Question {
 			return when(len(in.Truth.ScaledDownNodeGroups) > 0, scalehist.QuestionScaledDown)
 		},
-		play: func(*harness.Input) []harness.Option {
+		play: func(*trace.Input) []harness.Option {
 			return misled(nil, func(p *cloudprovider.Provider) virtualca.CloudProvider { return neverDown{p} })
 		},
 	},
 	{
 		name: "10 minutes late", doc: "Pods must be ten minutes old before groups grow for them, and nodes unneeded for ten minutes more before they are removed.",
-		must: func(in *harness.Input) []scalehist.Question {
+		must: func(in *trace.Input) []scalehist.Question {
 			return when(len(in.Truth.Steps) > 0, scalehist.QuestionSteps)
 		},
-		play: func(*harness.Input) []harness.Option {
+		play: func(*trace.Input) []harness.Option {
 			return misled(func(s *virtualca.Settings) {
 				s.NewPodScaleUpDelay += late
 				s.Down.UnneededTime += late
@@ -89,10 +90,10 @@ var defects = []defect{
 	},
 	{
 		name: "oscillates", doc: "A group grows by a node that is taken back with the next loop, three times; it ends as it should.",
-		must: func(in *harness.Input) []scalehist.Question {
+		must: func(in *trace.Input) []scalehist.Question {
 			return when(roomy(in) != "", scalehist.QuestionScaledUp, scalehist.QuestionScaledDown)
 		},
-		play: func(in *harness.Input) []harness.Option {
+		play: func(in *trace.Input) []harness.Option {
 			group := roomy(in)
 			return with(func(env harness.Env) (scalehist.Autoscaler, error) {
 				a, err := built(env, env.Provider, nil)
@@ -103,7 +104,7 @@ var defects = []defect{
 }
 
 // asScaled: where the recording grew, or shrank, that cannot be as recorded any more.
-func asScaled(in *harness.Input) []scalehist.Question {
+func asScaled(in *trace.Input) []scalehist.Question {
 	return append(when(len(in.Truth.ScaledUpNodeGroups) > 0, scalehist.QuestionScaledUp),
 		when(len(in.Truth.ScaledDownNodeGroups) > 0, scalehist.QuestionScaledDown)...)
 }
@@ -143,14 +144,14 @@ func built(env harness.Env, provider virtualca.CloudProvider, change func(*virtu
 }
 
 // leastGrown is the node group that grew least in a recording, the first of those.
-func leastGrown(in *harness.Input) string {
+func leastGrown(in *trace.Input) string {
 	return slices.MinFunc(in.NodeGroups, func(a, b scalehist.NodeGroup) int {
 		return in.Truth.ScaledUpNodeGroups[a.Name] - in.Truth.ScaledUpNodeGroups[b.Name]
 	}).Name
 }
 
 // peakOf is the largest size a group had in a recording.
-func peakOf(in *harness.Input, g scalehist.NodeGroup) int {
+func peakOf(in *trace.Input, g scalehist.NodeGroup) int {
 	peak := g.TargetSize
 	for _, s := range in.Truth.Steps {
 		if s.NodeGroup == g.Name {
@@ -161,7 +162,7 @@ func peakOf(in *harness.Input, g scalehist.NodeGroup) int {
 }
 
 // roomy is the first group that is never at its limit in a recording: a node more always has room. Empty: there is none.
-func roomy(in *harness.Input) string {
+func roomy(in *trace.Input) string {
 	i := slices.IndexFunc(in.NodeGroups, func(g scalehist.NodeGroup) bool { return peakOf(in, g) < g.MaxSize })
 	if i < 0 {
 		return ""

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/goldentest"
 	"github.com/scalehist/scalehist/recorder/history"
 )
@@ -23,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the table of docs/verdict.md")
 // recording is what the verdict is tested on.
 type recording struct {
 	name, db string
-	in       *harness.Input
+	in       *trace.Input
 	// shared: it is not one of the repository's fixtures.
 	shared bool
 }
@@ -38,7 +39,7 @@ func recordings(t *testing.T) []recording {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.in, err = harness.FromHistory(t.Context(), db, harness.Window{})
+		r.in, err = trace.FromHistory(t.Context(), db, trace.Window{})
 		if cerr := db.Close(); cerr != nil {
 			t.Fatal(cerr)
 		}

@@ -33,7 +33,9 @@ func (r *run) aftermath(ctx context.Context) error {
 			r.now = bound // nothing more comes of the nodes that are left
 			break
 		}
-		r.now = later(at, r.now)
+		if at.After(r.now) {
+			r.now = at
+		}
 		r.ledger.begin(r.now)
 		if _, err := r.settleNodes(ctx, r.now); err != nil {
 			return err

@@ -12,6 +12,14 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
+// The logs of these tests start at epoch.
+var epoch = time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)
+
+const (
+	sec    = time.Second
+	minute = time.Minute
+)
+
 // steps reads "10 std 1 3" as std going from 1 to 3 ten seconds after epoch.
 func steps(lines ...string) []scalehist.RecordedStep {
 	var out []scalehist.RecordedStep
@@ -138,32 +146,5 @@ func TestEventAgreement(t *testing.T) {
 	}
 	if got.Agreed || len(got.Differences) != 3 || got.Differences[0].Recorded.To != 4 || got.Differences[1].Replayed.To != 2 {
 		t.Errorf("agreement %+v, want three differences", got)
-	}
-}
-
-// TestTruthUntil: a replay that ends before the recording is held against what had happened by then.
-func TestTruthUntil(t *testing.T) {
-	in := &Input{
-		NodeGroups: []scalehist.NodeGroup{{Name: "a", TargetSize: 1}, {Name: "b"}},
-		Truth:      &scalehist.RecordedTruth{Source: "target sizes", Steps: steps("10 a 1 3", "20 b 0 1", "30 a 3 2"), UnschedulableAtEnd: 4},
-	}
-	want := &scalehist.RecordedTruth{
-		Source: "target sizes", Steps: steps("10 a 1 3", "20 b 0 1"),
-		ScaledUpNodeGroups: map[string]int{"a": 2, "b": 1}, ScaledDownNodeGroups: map[string]int{}, FinalSizes: map[string]int{"a": 3, "b": 1},
-	}
-	if diff := cmp.Diff(want, in.truthUntil(epoch.Add(20*sec))); diff != "" {
-		t.Errorf("truth without waits (-want +got):\n%s", diff)
-	}
-	at := func(s int) time.Time { return epoch.Add(time.Duration(s) * sec) }
-	in.waits = []recordedDemand{
-		{{from: at(2), to: at(12)}}, // waited 10 s
-		{{from: at(5)}},             // still waits
-		{{from: at(5), to: at(6)}, {from: at(18), to: at(25)}}, // waited, was evicted and waits again
-		{{from: at(21), to: at(22)}},                           // came later
-		{{from: at(7), to: at(7)}},                             // had a node at once
-	}
-	got, p99 := in.truthUntil(at(20)), 15.
-	if diff := cmp.Diff(&scalehist.PendingStats{Pods: 3, Of: 4, StillWaiting: 2, PodSeconds: 28, P50: 3, P95: 15, P99: &p99, Max: 15}, got.Pending); diff != "" || got.UnschedulableAtEnd != 2 {
-		t.Errorf("%d left; waits (-want +got):\n%s", got.UnschedulableAtEnd, diff)
 	}
 }

@@ -2,12 +2,14 @@ package harness
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 )
 
 // amounts holds one copy of each list of resources of a report: a thousand replicas ask for the same.
@@ -25,7 +27,7 @@ func (a *amounts) of(list corev1.ResourceList) map[string]string {
 		return nil
 	}
 	var key strings.Builder
-	for _, name := range sortedKeys(out) {
+	for _, name := range slices.Sorted(maps.Keys(out)) {
 		key.WriteString(name + "\x00" + out[name] + "\x00")
 	}
 	if known, ok := (*a)[key.String()]; ok {
@@ -68,7 +70,7 @@ func (l *ledger) measure(o *scalehist.Objects) {
 		n.offersNow = n.offers
 	}
 	if l.remeasure {
-		for _, name := range sortedKeys(offered) {
+		for _, name := range slices.Sorted(maps.Keys(offered)) {
 			n := l.byNode[name]
 			if n == nil || n.measured && maps.Equal(n.offersNow, offered[name]) {
 				continue
@@ -90,7 +92,7 @@ func (l *ledger) offered(o *scalehist.Objects, only map[string]bool) map[string]
 		if only != nil && !only[p.Spec.NodeName] {
 			continue
 		}
-		if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || !followsNode(p) {
+		if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || !virtual.FollowsNode(p) {
 			continue
 		}
 		if taken[p.Spec.NodeName] == nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -28,9 +30,9 @@ func (p *snapshotPlayback) aside(ctx context.Context, s *scalehist.ClusterState,
 	if r.plane, err = r.bootPlane(ctx); err != nil {
 		return nil, err
 	}
-	r.cluster = virtual.New(r.plane, virtual.Options{Termination: in.termination})
+	r.cluster = virtual.New(r.plane, virtual.Options{Termination: in.Termination})
 	if err := r.cluster.Apply(ctx, in.Initial); err != nil {
-		return nil, errors.Join(fmt.Errorf("set up the cluster at %s: %w", stamp(in.Start), err), r.close())
+		return nil, errors.Join(fmt.Errorf("set up the cluster at %s: %w", moment.Stamp(in.Start), err), r.close())
 	}
 	if _, err := r.settle(ctx, in.Start); err != nil {
 		return nil, errors.Join(err, r.close())
@@ -41,8 +43,8 @@ func (p *snapshotPlayback) aside(ctx context.Context, s *scalehist.ClusterState,
 
 // inputOf is a state as the causes of a replay that begins there. Pods that would run to their end are kept: only the nodes that are
 // asked for shall make room.
-func (p *snapshotPlayback) inputOf(s *scalehist.ClusterState) *Input {
-	in := &Input{
+func (p *snapshotPlayback) inputOf(s *scalehist.ClusterState) *trace.Input {
+	in := &trace.Input{
 		Name: p.from.Scenario, Start: s.At, End: s.At.Add(time.Nanosecond), StaticPods: map[string][]*corev1.Pod{}, Hashes: p.out.Inputs,
 		WorkerPools: p.from.Start.WorkerPools, MachineDeployments: p.from.Start.MachineDeployments,
 	}
@@ -69,10 +71,10 @@ func (p *snapshotPlayback) inputOf(s *scalehist.ClusterState) *Input {
 			delete(pod.Annotations, virtual.RunForAnnotation)
 		}
 		if pod.Spec.NodeName == "" {
-			if followsNode(pod) {
+			if virtual.FollowsNode(pod) {
 				continue // the virtual cluster gives each node its DaemonSet pods
 			}
-			in.Changes = append(in.Changes, scalehist.Change{At: s.At, Op: scalehist.OpAdd, Object: asPending(pod)})
+			in.Changes = append(in.Changes, scalehist.Change{At: s.At, Op: scalehist.OpAdd, Object: trace.AsPending(pod)})
 			continue
 		}
 		put(pod)

@@ -3,6 +3,7 @@ package harness
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -25,7 +27,7 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 		Settings: l.engineStart, SettingsChanges: slices.Clone(l.changes), Warnings: slices.Clone(l.warnings), Inputs: r.inputs(),
 		Start: l.start, End: l.end, Moments: l.moments.Moments(),
 	}
-	for _, f := range r.opts.scenarioFaults {
+	for _, f := range r.opts.faults {
 		out.Faults = append(out.Faults, f.String())
 	}
 	if r.opts.fullSnapshots {
@@ -78,7 +80,7 @@ func (r *run) compare(out *scalehist.ReplayReport, steps []scalehist.RecordedSte
 		truth: truth, replayed: upTo, decisions: r.ledger.decisions, groups: r.in.NodeGroups, start: r.in.Start, until: until, scan: r.scan,
 		reached: r.ledger.reachedBy(end), cut: end.Before(r.in.End),
 	}
-	for _, name := range sortedKeys(truth.ScaledUpNodeGroups) {
+	for _, name := range slices.Sorted(maps.Keys(truth.ScaledUpNodeGroups)) {
 		if _, from := r.provisionDelay(name); from == "default" {
 			c.assumed = append(c.assumed, name)
 		}
@@ -102,7 +104,7 @@ func (r *run) truth(end time.Time) *scalehist.RecordedTruth {
 	if r.in.Truth == nil || !end.Before(r.in.End) {
 		return r.in.Truth
 	}
-	return r.in.truthUntil(end)
+	return r.in.TruthUntil(end)
 }
 
 // closer says whether two steps of different instants fall into one batch.
@@ -198,7 +200,7 @@ func assumedDelays(groups []scalehist.NodeGroupResult) []string {
 func (r *run) provisionDelay(group string) (scalehist.Duration, string) {
 	d, known := r.in.ProvisionDelays[group]
 	switch {
-	case slices.Contains(r.in.givenDelays, group):
+	case slices.Contains(r.in.GivenDelays, group):
 		return scalehist.Duration(d), "given"
 	case known:
 		return scalehist.Duration(d), "recorded"
@@ -232,11 +234,11 @@ func (l *ledger) scaledNodes() []scalehist.ScaledNode {
 
 // pending sums up the waits of all demands as of an instant that is not before the last step.
 func (l *ledger) pending(at time.Time) scalehist.PendingStats {
-	waits := make([]wait, 0, len(l.demands))
+	waits := make([]trace.Wait, 0, len(l.demands))
 	for _, p := range l.demands {
-		waits = append(waits, wait{p.waitedBy(at), p.waits})
+		waits = append(waits, trace.Wait{For: p.waitedBy(at), Still: p.waits})
 	}
-	return pendingStats(waits)
+	return trace.SumWaits(waits)
 }
 
 func unschedulable(s scalehist.ClusterSnapshot) []scalehist.UnschedulablePod {
@@ -274,4 +276,23 @@ func nonNil[T any](s []T) []T {
 		return []T{}
 	}
 	return s
+}
+
+// guessedBounds is the warning about groups whose limit is a guess; none if there are none.
+func guessedBounds(groups []scalehist.NodeGroupResult) []string {
+	var list []string
+	first := ""
+	for _, g := range groups {
+		if g.GuessedMax {
+			list = append(list, fmt.Sprintf("%s %d", g.Name, g.MaxSize))
+			if first == "" {
+				first = g.Name
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the recording does not show how large node groups may be, and their max sizes are guesses, the most nodes seen: %s; "+
+		"where one decides, the real autoscaler may have gone on (--bounds %s=MIN:MAX)", strings.Join(list, ", "), first)}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 // longVariable asks for the measurements on envtest that take minutes.
@@ -170,7 +171,7 @@ func benchmarkLoad(b *testing.B, l workload.Load) {
 }
 
 // replayLoad plays an input to its end, and measures the live heap after each day.
-func replayLoad(b *testing.B, in *harness.Input, plane string, s sums) *scalehist.ReplayReport {
+func replayLoad(b *testing.B, in *trace.Input, plane string, s sums) *scalehist.ReplayReport {
 	input := *in
 	day, most := 1, 0
 	observe := func(_ context.Context, now time.Time) error {

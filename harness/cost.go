@@ -3,6 +3,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -42,7 +43,7 @@ func (r *run) cost(end time.Time) (*scalehist.Cost, []string) {
 		slices.Sort(warnings)
 		return nil, slices.Compact(warnings)
 	}
-	for _, name := range sortedKeys(c.NodeGroups) {
+	for _, name := range slices.Sorted(maps.Keys(c.NodeGroups)) {
 		c.NodeGroups[name] = cents(c.NodeGroups[name])
 		c.NodeHours[name] = cents(c.NodeHours[name])
 		c.Total += c.NodeGroups[name]
@@ -69,7 +70,7 @@ func (r *run) checkPrices() error {
 			check(n)
 		}
 	}
-	for _, g := range r.in.allGroups() {
+	for _, g := range r.in.AllGroups() {
 		if g.Template != nil {
 			n := g.Template.DeepCopy()
 			if n.Annotations == nil {
@@ -87,12 +88,3 @@ func (r *run) checkPrices() error {
 
 // cents rounds to six digits, far below a price list's, so that sums print alike on every machine.
 func cents(v float64) float64 { return math.Round(v*1e6) / 1e6 }
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}

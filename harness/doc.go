@@ -5,7 +5,7 @@
 //	report, err := r.Replay(ctx, r.RecordDuration())
 //
 // A replay feeds in what the workload did, never what the recorded autoscaler, scheduler or node lifecycle did about
-// it: input.go says what goes in, cause.go how the two are told apart. loop.go is the loop; only it moves the clock.
+// it: package trace reads that from a recording. loop.go is the loop; only it moves the clock.
 //
 // The package knows no autoscaler: engines are passed in (see package engines).
 package harness

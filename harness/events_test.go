@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -102,13 +103,13 @@ func eventsOf(t *testing.T, fixture string) (*scalehist.ReplayReport, []*scalehi
 func TestEventsThatGetNoNodes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		kind cloudprovider.FaultKind
+		kind trace.FaultKind
 		wait time.Duration
 	}{
-		{cloudprovider.FaultStockOut, cloudprovider.DefaultStockOutDelay},
-		{cloudprovider.FaultNeverRegister, 7*time.Minute + 40*time.Second},
+		{trace.FaultStockOut, cloudprovider.DefaultStockOutDelay},
+		{trace.FaultNeverRegister, 7*time.Minute + 40*time.Second},
 	} {
-		got, _ := perEvent(t, "from-zero", harness.WithFaults(cloudprovider.Fault{Kind: c.kind, To: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}),
+		got, _ := perEvent(t, "from-zero", harness.WithFaults(trace.Fault{Kind: c.kind}),
 			harness.WithFlags("--max-node-provision-time=7m"), harness.WithProvisionDelay("batch", 40*time.Second))
 		e := got.Events[0]
 		if e.Unschedulable != 14 || len(e.Placed) > 0 || len(e.NotJoined) == 0 {

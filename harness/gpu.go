@@ -136,7 +136,7 @@ func gpuWarnings(rule gpuRule, flags []string, groups []scalehist.NodeGroup, nod
 
 // gpus is the rule of this replay's provider.
 func (r *run) gpus() gpuRule {
-	return gpus(cmp.Or(r.opts.gpuLabel, r.in.GPULabel), r.in.Settings.Flags, r.in.allGroups(), r.in.initialNodes())
+	return gpus(cmp.Or(r.opts.gpuLabel, r.in.GPULabel), r.in.Settings.Flags, r.in.AllGroups(), r.in.InitialNodes())
 }
 
 // warnOfGPUs puts into the report which limits of GPUs bind nothing.
@@ -146,18 +146,7 @@ func (r *run) warnOfGPUs() {
 	for _, c := range r.in.SettingsChanges {
 		flags = append(flags, c.Settings.Flags...)
 	}
-	for _, w := range gpuWarnings(rule, flags, r.in.allGroups(), r.in.initialNodes()) {
+	for _, w := range gpuWarnings(rule, flags, r.in.AllGroups(), r.in.InitialNodes()) {
 		r.ledger.warn(w)
 	}
-}
-
-// initialNodes are the nodes at the start.
-func (in *Input) initialNodes() []*corev1.Node {
-	var out []*corev1.Node
-	for _, ch := range in.Initial {
-		if n, ok := ch.Object.(*corev1.Node); ok {
-			out = append(out, n)
-		}
-	}
-	return out
 }

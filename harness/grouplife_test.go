@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 // twoPools are the groups std, of small nodes, and big. Of big, pods with the selector need a node.
@@ -31,7 +32,7 @@ func TestGroupGrowsFromWhenItComes(t *testing.T) {
 	in := scripted(t, s)
 	group := in.NodeGroups[0]
 	in.NodeGroups = in.NodeGroups[1:]
-	in.GroupChanges = []harness.GroupChange{{At: in.Start.Add(time.Minute), Op: scalehist.OpAdd, Group: group}}
+	in.GroupChanges = []trace.GroupChange{{At: in.Start.Add(time.Minute), Op: scalehist.OpAdd, Group: group}}
 	r := upstreams(t, in, harness.WithBatchInterval(0))
 	if wait := 100 * time.Millisecond; len(r.Steps) != 1 || r.Steps[0].At.Sub(in.Start) < time.Minute || r.Steps[0].At.Sub(in.Start) > time.Minute+wait || len(r.UnschedulableAtEnd) != 0 {
 		t.Errorf("steps %+v, unschedulable %v, want that big grows when it comes", r.Steps, r.UnschedulableAtEnd)
@@ -53,7 +54,7 @@ func TestGroupThatComes(t *testing.T) {
 	group := in.NodeGroups[0]
 	group.TargetSize = 1
 	in.NodeGroups = in.NodeGroups[1:]
-	in.GroupChanges = []harness.GroupChange{{At: in.Start.Add(time.Minute), Op: scalehist.OpAdd, Group: group}}
+	in.GroupChanges = []trace.GroupChange{{At: in.Start.Add(time.Minute), Op: scalehist.OpAdd, Group: group}}
 	r := upstreams(t, in, harness.WithBatchInterval(0))
 	if diff := cmp.Diff(map[string]int{"big": 1}, r.ScaledUpNodeGroups); diff != "" {
 		t.Errorf("scaled up (-want +got):\n%s", diff)
@@ -86,7 +87,7 @@ func TestGroupComesWithItsNodes(t *testing.T) {
 	in := scripted(t, s)
 	group := in.NodeGroups[0]
 	in.NodeGroups = in.NodeGroups[1:]
-	in.GroupChanges = []harness.GroupChange{{At: in.Start.Add(time.Minute), Op: scalehist.OpAdd, Group: group}}
+	in.GroupChanges = []trace.GroupChange{{At: in.Start.Add(time.Minute), Op: scalehist.OpAdd, Group: group}}
 	r := upstreams(t, in)
 	if len(r.ScaledUpNodes) != 0 {
 		t.Errorf("nodes %+v came, want none: big-0 was there", r.ScaledUpNodes)
@@ -105,7 +106,7 @@ func TestGroupThatGoes(t *testing.T) {
 	s.Standing = []workload.Standing{{Node: "big-1", Pods: workload.Pods{Workload: "web", Count: 2, CPU: "1500m", Memory: "1Gi"}}}
 	in := scripted(t, s)
 	went := in.Start.Add(90 * time.Second)
-	in.GroupChanges = []harness.GroupChange{{At: went, Op: scalehist.OpDelete, Group: in.NodeGroups[0], Keep: []string{"big-2"}}}
+	in.GroupChanges = []trace.GroupChange{{At: went, Op: scalehist.OpDelete, Group: in.NodeGroups[0], Keep: []string{"big-2"}}}
 	in.Changes = append(in.Changes, scalehist.Change{At: in.Start.Add(4 * time.Minute), Op: scalehist.OpDelete, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "big-2"}}})
 	r := upstreams(t, in, harness.WithBatchInterval(0))
 	gone := map[string]time.Duration{}

@@ -12,16 +12,17 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // upstreams replays with the virtual cluster autoscaler.
-func upstreams(t *testing.T, in *harness.Input, opts ...harness.Option) *scalehist.ReplayReport {
+func upstreams(t *testing.T, in *trace.Input, opts ...harness.Option) *scalehist.ReplayReport {
 	t.Helper()
 	return replay(t, in, append([]harness.Option{harness.WithAutoscaler(engines.ClusterAutoscaler())}, opts...)...)
 }
 
-func scripted(t *testing.T, s workload.Script) *harness.Input {
+func scripted(t *testing.T, s workload.Script) *trace.Input {
 	t.Helper()
 	in, err := s.Input()
 	if err != nil {
@@ -120,7 +121,7 @@ func TestGroupOptionsDecide(t *testing.T) {
 	in = scripted(t, script)
 	later := in.NodeGroups[1]
 	later.Options = minutes(1)
-	in.GroupChanges = []harness.GroupChange{{At: in.Start.Add(5 * time.Minute), Group: later}}
+	in.GroupChanges = []trace.GroupChange{{At: in.Start.Add(5 * time.Minute), Group: later}}
 	if diff := cmp.Diff(map[string]time.Duration{"b": 5 * time.Minute}, removedAt(upstreams(t, in))); diff != "" {
 		t.Errorf("options that come later (-want +got):\n%s", diff)
 	}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // ledger writes down what happens in a replay, for the report.
 type ledger struct {
-	in       *Input
+	in       *trace.Input
 	provider *cloudprovider.Provider
 
 	start, end   scalehist.ClusterSnapshot
@@ -127,7 +128,7 @@ type nodeLedger struct {
 	measured    bool // offersNow is known
 }
 
-func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledger {
+func newLedger(in *trace.Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledger {
 	l := &ledger{in: in, provider: p, pods: map[types.NamespacedName]*podLedger{}, byNode: map[string]*nodeLedger{}, gated: map[types.NamespacedName]bool{}}
 	l.groupsAtZero = p.Groups()
 	l.start = l.snapshot(in.Start, o, in.Settings)
@@ -140,8 +141,8 @@ func newLedger(in *Input, p *cloudprovider.Provider, o *scalehist.Objects) *ledg
 	for _, p := range o.Pods {
 		l.holdBack(p)
 		// They count once they have lost their node: then they wait like any other.
-		if p.Spec.NodeName != "" && !followsNode(p) {
-			l.pods[keyOf(p)] = l.follow(p, in.Start)
+		if p.Spec.NodeName != "" && !virtual.FollowsNode(p) {
+			l.pods[scalehist.NameOf(p)] = l.follow(p, in.Start)
 		}
 	}
 	l.measureStart(o)
@@ -256,7 +257,7 @@ func (l *ledger) fed(changes []scalehist.Change) {
 }
 
 func (l *ledger) fedPod(ch scalehist.Change, p *corev1.Pod) {
-	key := keyOf(p)
+	key := scalehist.NameOf(p)
 	switch ch.Op {
 	case scalehist.OpAdd:
 		known := l.follow(p, ch.At)
@@ -299,7 +300,7 @@ func (l *ledger) fedNode(ch scalehist.Change, n *corev1.Node) {
 // holdBack notes a pod that has no node and may not have one yet.
 func (l *ledger) holdBack(p *corev1.Pod) {
 	if p.Spec.NodeName == "" && len(p.Spec.SchedulingGates) > 0 {
-		l.gated[keyOf(p)] = true
+		l.gated[scalehist.NameOf(p)] = true
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -28,7 +30,7 @@ const (
 
 // run is one replay: the clock, the cluster, the node groups and the autoscaler.
 type run struct {
-	in       *Input
+	in       *trace.Input
 	opts     options
 	plane    kvcl.ControlPlane
 	cluster  *virtual.Cluster
@@ -45,7 +47,7 @@ type run struct {
 	started  bool
 
 	changes  []scalehist.Change // still to come
-	groups   []GroupChange
+	groups   []trace.GroupChange
 	arrived  []string // groups that came in this step
 	settings []scalehist.SettingsChange
 	pending  map[types.NamespacedName]bool
@@ -56,7 +58,7 @@ type run struct {
 	backoff []scalehist.GroupBackoff
 }
 
-func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
+func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error) {
 	r := &run{
 		in: in, opts: o, now: in.Start, watch: newStopwatch(), pending: map[types.NamespacedName]bool{},
 		changes: in.Changes, groups: in.GroupChanges, settings: in.SettingsChanges,
@@ -78,12 +80,12 @@ func newRun(ctx context.Context, in *Input, o options) (_ *run, err error) {
 			_ = r.close() // the first error is the one to tell
 		}
 	}()
-	r.cluster = virtual.New(r.plane, virtual.Options{Termination: r.in.termination})
+	r.cluster = virtual.New(r.plane, virtual.Options{Termination: r.in.Termination})
 	done = r.watch.time("apply")
 	err = r.cluster.Apply(ctx, in.Initial)
 	done()
 	if err != nil {
-		return nil, fmt.Errorf("set up the cluster at %s: %w", stamp(in.Start), err)
+		return nil, fmt.Errorf("set up the cluster at %s: %w", moment.Stamp(in.Start), err)
 	}
 	if err := r.adopt(); err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func (r *run) newProvider() (*cloudprovider.Provider, error) {
 		GPULabel:       gpus.label,
 		IgnoreGPUs:     gpus.ignored,
 		ResourceLimits: r.in.ResourceLimits,
-		Later:          r.in.laterGroups(),
+		Later:          r.in.LaterGroups(),
 	})
 }
 
@@ -194,7 +196,7 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	}
 	r.nextLoop = r.now.Add(r.scan)
 	if r.now.Equal(r.in.Start) {
-		r.nextLoop = r.in.firstLoop(r.scan)
+		r.nextLoop = r.in.FirstLoop(r.scan)
 	}
 	r.ledger.settings(r.now, inForce)
 	return nil
@@ -277,7 +279,7 @@ func firstAt(c []scalehist.Change) time.Time {
 	return c[0].At
 }
 
-func groupAt(c []GroupChange) time.Time {
+func groupAt(c []trace.GroupChange) time.Time {
 	if len(c) == 0 {
 		return time.Time{}
 	}
@@ -402,7 +404,7 @@ func (r *run) feed(ctx context.Context, t time.Time) error {
 	}
 	for _, ch := range batch {
 		if p, ok := ch.Object.(*corev1.Pod); ok && ch.Op != scalehist.OpUpdate {
-			delete(r.pending, keyOf(p)) // gone, or another pod of that name
+			delete(r.pending, scalehist.NameOf(p)) // gone, or another pod of that name
 		}
 	}
 	r.ledger.fed(batch)
@@ -565,3 +567,9 @@ func (r *run) close() error {
 	}
 	return r.plane.Close()
 }
+
+// loopTime is how long a loop of the autoscaler takes: the timer to the next one runs from its end (upstream: loop/trigger.go), so
+// loops are a little more than a scan interval apart, and a node that must have been unneeded for more than four intervals is
+// removed in the fourth loop after the first, not in the fifth. Loops of upstream 1.36.1 took 10 to 120 ms on small clusters; any
+// time shorter than the scan interval comes to the same.
+const loopTime = 20 * time.Millisecond

@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 // batchesWith lists "+offset: names" of the batches in which something is in a list.
@@ -38,19 +39,19 @@ func idleEngine(harness.Env) (scalehist.Autoscaler, error) { return idle{}, nil 
 
 func faults(t *testing.T, texts ...string) harness.Option {
 	t.Helper()
-	var out []harness.Fault
+	var out []trace.Fault
 	for _, text := range texts {
-		f, err := harness.ParseFault(text)
+		f, err := trace.ParseFault(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, f)
 	}
-	return harness.WithFault(out...)
+	return harness.WithFaults(out...)
 }
 
 // web is two nodes with four pods each and room for no more.
-func web(t *testing.T, length time.Duration) *harness.Input {
+func web(t *testing.T, length time.Duration) *trace.Input {
 	t.Helper()
 	pods := func(name string) workload.Pods {
 		return workload.Pods{Workload: name, Count: 3, CPU: "1200m", Memory: "1Gi"}

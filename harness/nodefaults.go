@@ -12,21 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/internal/moment"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
-
-// NodeFault is a fault of nodes, at instants of the recording.
-type NodeFault struct {
-	// Kind is FaultNotReady or FaultSpotReclaim.
-	Kind FaultKind
-	// Node is the node it hits, or NodeGroup the group and Count how many nodes of it, the oldest first.
-	Node      string
-	NodeGroup string
-	Count     int
-	// To is when the nodes are back; zero is never. A reclaim has none.
-	From, To time.Time
-	// Recorded says that the recording shows it.
-	Recorded bool
-}
 
 // unreachable are the taints the node lifecycle puts on a node whose kubelet is silent.
 var unreachable = []corev1.Taint{
@@ -79,18 +68,18 @@ func (f *nodeFaults) happen(ctx context.Context, t time.Time) error {
 	return nil
 }
 
-func (f *nodeFaults) begin(ctx context.Context, t time.Time, fault NodeFault) error {
+func (f *nodeFaults) begin(ctx context.Context, t time.Time, fault trace.NodeFault) error {
 	nodes := f.hit(fault)
 	if want := max(1, fault.Count); len(nodes) < want {
 		target := "node " + fault.Node
 		if fault.Node == "" {
 			target = "node group " + fault.NodeGroup
 		}
-		f.run.ledger.warn(fmt.Sprintf("fault %s at %s: %s has %d of the %d nodes it should hit", fault.Kind, stamp(t), target, len(nodes), want))
+		f.run.ledger.warn(fmt.Sprintf("fault %s at %s: %s has %d of the %d nodes it should hit", fault.Kind, moment.Stamp(t), target, len(nodes), want))
 	}
 	for _, n := range nodes {
 		var err error
-		if fault.Kind == FaultSpotReclaim {
+		if fault.Kind == trace.FaultSpotReclaim {
 			err = f.reclaim(ctx, t, n)
 		} else {
 			err = f.lose(ctx, t, n, fault.To)
@@ -104,17 +93,17 @@ func (f *nodeFaults) begin(ctx context.Context, t time.Time, fault NodeFault) er
 
 // hit are the nodes a fault takes: of a group the oldest first, ties by name. Those that are down already are reclaimed
 // before the others, and do not fail again.
-func (f *nodeFaults) hit(fault NodeFault) []*corev1.Node {
+func (f *nodeFaults) hit(fault trace.NodeFault) []*corev1.Node {
 	var out []*corev1.Node
 	for _, n := range f.run.plane.Cluster().Nodes {
 		group, _ := f.run.provider.GroupForNode(n)
-		up := ready(n) == corev1.ConditionTrue
-		if n.Name == fault.Node || fault.Node == "" && group == fault.NodeGroup && (up || fault.Kind == FaultSpotReclaim) {
+		up, _ := nodetemplate.Ready(n)
+		if n.Name == fault.Node || fault.Node == "" && group == fault.NodeGroup && (up || fault.Kind == trace.FaultSpotReclaim) {
 			out = append(out, n)
 		}
 	}
 	isUp := func(n *corev1.Node) int {
-		if ready(n) == corev1.ConditionTrue {
+		if up, _ := nodetemplate.Ready(n); up {
 			return 1
 		}
 		return 0

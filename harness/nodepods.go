@@ -7,6 +7,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 )
 
 // nodePods follows the pods that belong to their node (those of DaemonSets, and static ones): they are nobody's demand, and take
@@ -51,7 +52,7 @@ func (n *nodePods) look(l *ledger, o *scalehist.Objects) {
 }
 
 func (n *nodePods) came(l *ledger, p *corev1.Pod) {
-	if p.Spec.NodeName == "" || !followsNode(p) {
+	if p.Spec.NodeName == "" || !virtual.FollowsNode(p) {
 		return
 	}
 	n.on[p.UID] = l.byNode[p.Spec.NodeName]
@@ -64,6 +65,6 @@ func (n *nodePods) went(l *ledger, p *corev1.Pod) {
 	node := n.on[p.UID]
 	delete(n.on, p.UID)
 	if node != nil && node.gone.IsZero() {
-		l.batch.NodePodsGone = append(l.batch.NodePodsGone, keyOf(p).String())
+		l.batch.NodePodsGone = append(l.batch.NodePodsGone, scalehist.NameOf(p).String())
 	}
 }

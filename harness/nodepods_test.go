@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -33,7 +34,7 @@ func TestNodePods(t *testing.T) {
 	}
 
 	at := epoch
-	l := newLedger(&Input{Start: epoch}, provider, &scalehist.Objects{Nodes: []*corev1.Node{vm("std-0")}, Pods: []*corev1.Pod{agent("std-0", "0", "100m")}})
+	l := newLedger(&trace.Input{Start: epoch}, provider, &scalehist.Objects{Nodes: []*corev1.Node{vm("std-0")}, Pods: []*corev1.Pod{agent("std-0", "0", "100m")}})
 	step := func(do func(), pods ...*corev1.Pod) scalehist.Batch {
 		at = at.Add(minute)
 		l.begin(at)

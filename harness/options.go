@@ -10,6 +10,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -87,7 +88,7 @@ type Option func(*options)
 
 type options struct {
 	name            string
-	window          Window
+	window          trace.Window
 	autoscaler      NewAutoscaler
 	flags           []string
 	batch           *time.Duration
@@ -95,8 +96,7 @@ type options struct {
 	plane           ControlPlaneFunc
 	planeName       string
 	prices          *cloudprovider.PriceTable
-	faults          []cloudprovider.Fault
-	scenarioFaults  []Fault
+	faults          []trace.Fault
 	recordedFaults  bool
 	defaultDelay    *time.Duration
 	deletionDelay   *time.Duration
@@ -147,7 +147,7 @@ func (o options) check() error {
 func WithName(name string) Option { return func(o *options) { o.name = name } }
 
 // WithWindow replays only a part of the recording. Zero bounds are the recording's own.
-func WithWindow(w Window) Option { return func(o *options) { o.window = w } }
+func WithWindow(w trace.Window) Option { return func(o *options) { o.window = w } }
 
 // WithAutoscaler sets the engine.
 func WithAutoscaler(a NewAutoscaler) Option { return func(o *options) { o.autoscaler = a } }
@@ -177,14 +177,9 @@ func WithScoring(s profile.Scoring) Option { return func(o *options) { o.scoring
 // WithPrices adds costs to the report and lets the price expander run.
 func WithPrices(p *cloudprovider.PriceTable) Option { return func(o *options) { o.prices = p } }
 
-// WithFaults adds faults. Their times are instants of the recording.
-func WithFaults(f ...cloudprovider.Fault) Option {
+// WithFaults adds faults, of groups and of nodes. Their times may be offsets from the start of the window.
+func WithFaults(f ...trace.Fault) Option {
 	return func(o *options) { o.faults = append(o.faults, f...) }
-}
-
-// WithFault adds faults whose times may be offsets from the start of the window, faults of nodes among them.
-func WithFault(f ...Fault) Option {
-	return func(o *options) { o.scenarioFaults = append(o.scenarioFaults, f...) }
 }
 
 // WithRecordedFaults says whether recorded failures to deliver nodes, and recorded losses of nodes, happen again; the
@@ -248,37 +243,26 @@ func WithFullSnapshots() Option {
 // whoever judges the decisions.
 func WithMoments() Option { return func(o *options) { o.moments = true } }
 
-// WithoutUnsupported replays a window although pods in it use what no control plane here has (UnsupportedError): those that
+// WithoutUnsupported replays a window although pods in it use what no control plane here has (trace.UnsupportedError): those that
 // have a node stay there without it, the others are left out. The report warns of them. The default is an error.
 func WithoutUnsupported() Option { return func(o *options) { o.skipUnsupported = true } }
 
 // apply carries the options that change an input over to it.
-func (o options) apply(in *Input) error {
+func (o options) apply(in *trace.Input) error {
 	if o.name != "" {
 		in.Name = o.name
 	}
 	if o.skipUnsupported {
-		in.leaveOutUnsupported()
+		in.LeaveOutUnsupported()
 	}
-	if err := in.supported(); err != nil {
+	if err := in.Supported(); err != nil {
 		return err
 	}
 	if !o.recordedFaults {
-		in.Faults = nil
-		in.NodeFaults = slices.DeleteFunc(in.NodeFaults, func(f NodeFault) bool { return f.Recorded })
-		in.Warnings = withoutFaults(in.Warnings)
+		in.DropRecordedFaults()
 	}
-	in.Faults = append(in.Faults, o.faults...)
 	for _, f := range o.faults {
-		if f.Group == "" {
-			continue
-		}
-		if _, err := in.group(f.Group); err != nil {
-			return fmt.Errorf("fault: %w", err)
-		}
-	}
-	for _, f := range o.scenarioFaults {
-		if err := f.resolve(in); err != nil {
+		if err := in.AddFault(f); err != nil {
 			return fmt.Errorf("fault %s: %w", f, err)
 		}
 	}
@@ -286,20 +270,20 @@ func (o options) apply(in *Input) error {
 		in.DeletionDelay = o.deletionDelay
 	}
 	if o.termination != nil {
-		in.Terminations = Terminations{Median: o.termination}
+		in.Terminations = trace.Terminations{Median: o.termination}
 	}
 	if in.ProvisionDelays == nil {
 		in.ProvisionDelays = map[string]time.Duration{}
 	}
 	for name, d := range o.delays {
-		if _, err := in.group(name); err != nil {
+		if _, err := in.Group(name); err != nil {
 			return fmt.Errorf("provision delay: %w", err)
 		}
 		in.ProvisionDelays[name] = d
-		in.givenDelays = append(in.givenDelays, name)
+		in.GivenDelays = append(in.GivenDelays, name)
 	}
 	for name, b := range o.bounds {
-		g, err := in.group(name)
+		g, err := in.Group(name)
 		if err != nil {
 			return fmt.Errorf("bounds: %w", err)
 		}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // oneEvent is how close together recorded steps belong to one scale-up: a balanced plan is carried out group by group,
@@ -36,11 +38,12 @@ func ReplayEvents(ctx context.Context, dbPath string, opts ...Option) (*scalehis
 }
 
 func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.ReplayReport, error) {
-	whole, err := FromHistory(ctx, db, o.window)
+	rec := trace.Of(db)
+	whole, err := rec.Input(ctx, o.window)
 	if err != nil {
 		return nil, err
 	}
-	if err := whole.supported(); err != nil && !o.skipUnsupported {
+	if err := whole.Supported(); err != nil && !o.skipUnsupported {
 		return nil, err
 	}
 	var events [][]scalehist.RecordedStep
@@ -50,16 +53,12 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 	if len(events) == 0 {
 		return nil, errors.New("no scale-up was recorded in the window: there is no event to replay")
 	}
-	rec, err := loadWhole(ctx, db, nil)
-	if err != nil {
-		return nil, err
-	}
 	var total *scalehist.ReplayReport
 	var moments scalehist.MomentKeeper
 	for i, steps := range events {
-		one, err := replayEvent(ctx, db, o, rec, i+1, whole.Truth.Source, steps)
+		one, err := replayEvent(ctx, rec, o, i+1, whole.Truth.Source, steps)
 		if err != nil {
-			return nil, fmt.Errorf("event %d of %d at %s: %w", i+1, len(events), stamp(steps[0].At), err)
+			return nil, fmt.Errorf("event %d of %d at %s: %w", i+1, len(events), moment.Stamp(steps[0].At), err)
 		}
 		if err := moments.AddAll(one.Moments); err != nil {
 			return nil, err
@@ -103,13 +102,11 @@ func scaleUpEvents(steps []scalehist.RecordedStep) [][]scalehist.RecordedStep {
 }
 
 // replayEvent decides one recorded scale-up again, the nth, and plays what comes of it.
-func replayEvent(ctx context.Context, db *history.DB, o options, whole *recorded, n int, source string, steps []scalehist.RecordedStep) (_ *scalehist.ReplayReport, err error) {
-	in, err := fromHistory(ctx, db, Window{From: steps[0].At.Add(-time.Nanosecond), To: steps[0].At}, whole)
+func replayEvent(ctx context.Context, rec *trace.Recording, o options, n int, source string, steps []scalehist.RecordedStep) (_ *scalehist.ReplayReport, err error) {
+	in, err := rec.Instant(ctx, steps[0].At)
 	if err != nil {
 		return nil, err
 	}
-	known := groupNames(in.allGroups())
-	in.Faults = slices.DeleteFunc(whole.faults(), func(f cloudprovider.Fault) bool { return f.Group != "" && !slices.Contains(known, f.Group) })
 	if err := o.apply(in); err != nil {
 		return nil, err
 	}
@@ -218,11 +215,11 @@ func eventAgreement(events []scalehist.EventReplay) *scalehist.Agreement {
 			sums[name].Replayed += replayed[name]
 			a.Differences = append(a.Differences, scalehist.Difference{
 				Kind: "size", Recorded: stepOf(e.Recorded, name), Replayed: stepOf(increases(e.Replayed), name),
-				Reason: fmt.Sprintf("event at %s: %s recorded %+d, replayed %+d", stamp(e.At), name, recorded[name], replayed[name]),
+				Reason: fmt.Sprintf("event at %s: %s recorded %+d, replayed %+d", moment.Stamp(e.At), name, recorded[name], replayed[name]),
 			})
 		}
 	}
-	for _, name := range sortedKeys(sums) {
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		a.Groups = append(a.Groups, *sums[name])
 	}
 	grown := byGroup(scalehist.QuestionScaledUp, "+", allRecorded, allReplayed)

@@ -3,7 +3,6 @@ package harness
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -112,25 +111,5 @@ func TestGroupsThatDifferAreShown(t *testing.T) {
 	got := byGroup(scalehist.QuestionScaledUp, "+", recorded, replayed)
 	if want := "g8 +4, g0 +1, g1 +1, g2 +1, g3 +1, g4 +1 and 3 more"; got.Replayed != want {
 		t.Errorf("got %q, want %q", got.Replayed, want)
-	}
-}
-
-// TestRecordedWaits: waits run from when a pod was first seen to its node or its end; an evicted pod and its replacement are one;
-// pods of DaemonSets and those that have their node all along are none.
-func TestRecordedWaits(t *testing.T) {
-	moved := bound(pod("web-1", "ReplicaSet/web"), "std-a")
-	in := newLog().add(0, deployment("--v=4"), bound(pod("old", ""), "std-a"), pod("agent", "DaemonSet/agent"), moved).
-		add(10*sec, pod("slow", ""), pod("never", ""), pod("short", "")).
-		update(40*sec, bound(pod("slow", ""), "std-a")).
-		remove(70*sec, pod("short", "")).
-		update(75*sec, evicted(moved, 75*sec)).add(76*sec, pod("web-2", "ReplicaSet/web")).remove(77*sec, moved).
-		update(96*sec, bound(pod("web-2", "ReplicaSet/web"), "std-a")).
-		add(5*minute, pod("last", "")).input(t, 0, 4*minute)
-	if len(in.waits) != 4 {
-		t.Fatalf("%d demands had to wait, want 4", len(in.waits))
-	}
-	got, left := recordedUntil(in.waits, in.Start.Add(100*time.Second))
-	if got.Max != 90 || got.P50 != 30 || got.PodSeconds != 30+60+90+20 || left != 1 || got.StillWaiting != 1 || got.Of != 4 {
-		t.Errorf("%+v, %d left", got, left)
 	}
 }

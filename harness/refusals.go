@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/memory"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -42,13 +43,13 @@ const (
 // Refusals asks an API server what it would refuse of the objects that a replay writes: those at the start, every cause, and a node of each
 // template. What it asks is the registries of a control plane in memory, which stores what it takes as a replay's would, but schedules
 // nothing and lets nothing happen by itself. At most a hundred are found, one for an object.
-func (in *Input) Refusals(ctx context.Context) (_ []Refusal, err error) {
+func Refusals(ctx context.Context, in *trace.Input) (_ []Refusal, err error) {
 	plane, err := memory.Start(ctx, memory.Options{Now: in.Start, Unscheduled: true})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
-	a := &asker{plane: plane, cluster: virtual.New(plane, virtual.Options{Termination: in.termination}), refused: map[string]bool{},
+	a := &asker{plane: plane, cluster: virtual.New(plane, virtual.Options{Termination: in.Termination}), refused: map[string]bool{},
 		taken: map[podKin]*corev1.Pod{}, waiting: map[types.NamespacedName]scalehist.Change{}}
 	if err := a.templates(ctx, in); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (in *Input) Refusals(ctx context.Context) (_ []Refusal, err error) {
 		for _, ch := range changes {
 			if why, err := a.ask(ctx, ch); err != nil || len(a.found) == mostRefusals {
 				return a.found, err
-			} else if id := fmt.Sprintf("%T %s", ch.Object, keyOf(ch.Object)); why != nil && !a.refused[id] {
+			} else if id := fmt.Sprintf("%T %s", ch.Object, scalehist.NameOf(ch.Object)); why != nil && !a.refused[id] {
 				a.refused[id] = true
 				a.found = append(a.found, Refusal{At: ch.At, Object: ch.Object, Why: why})
 			}
@@ -97,16 +98,16 @@ func (a *asker) ask(ctx context.Context, ch scalehist.Change) ([]string, error) 
 	changes := []scalehist.Change{ch}
 	p, isPod := ch.Object.(*corev1.Pod)
 	if isPod {
-		first, waits := a.waiting[keyOf(p)]
+		first, waits := a.waiting[scalehist.NameOf(p)]
 		switch {
 		case waits && ch.Op == scalehist.OpDelete:
-			delete(a.waiting, keyOf(p))
+			delete(a.waiting, scalehist.NameOf(p))
 			return nil, nil
 		case waits:
-			delete(a.waiting, keyOf(p))
+			delete(a.waiting, scalehist.NameOf(p))
 			changes = []scalehist.Change{first, ch}
 		case ch.Op == scalehist.OpAdd && alike(a.taken[kinOf(p)], p) && a.plane.Pod(p.Namespace, p.Name) == nil:
-			a.waiting[keyOf(p)] = ch
+			a.waiting[scalehist.NameOf(p)] = ch
 			return nil, nil
 		}
 	}
@@ -161,7 +162,7 @@ func shapeOf(p *corev1.Pod) *corev1.Pod {
 }
 
 // templates asks for a node of each template that a group ever has, with the pods that come with it, and removes them again.
-func (a *asker) templates(ctx context.Context, in *Input) error {
+func (a *asker) templates(ctx context.Context, in *trace.Input) error {
 	last := map[string]*corev1.Node{}
 	look := func(at time.Time, g scalehist.NodeGroup) error {
 		if t, known := last[g.Name]; known && equality.Semantic.DeepEqual(t, g.Template) {
@@ -192,7 +193,7 @@ func (a *asker) templates(ctx context.Context, in *Input) error {
 }
 
 // fresh is what the server says of a node of a group, as a scale-up by one would bring it.
-func (a *asker) fresh(ctx context.Context, in *Input, at time.Time, g scalehist.NodeGroup) ([]string, error) {
+func (a *asker) fresh(ctx context.Context, in *trace.Input, at time.Time, g scalehist.NodeGroup) ([]string, error) {
 	g.MinSize, g.MaxSize, g.TargetSize = 0, 1, 0
 	p, err := cloudprovider.New([]scalehist.NodeGroup{g}, cloudprovider.Options{Start: at, DefaultDelay: ptr.To[time.Duration](0)})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 func simplePod(name string, edits ...func(*corev1.Pod)) *corev1.Pod {
@@ -60,36 +61,36 @@ func TestRefusals(t *testing.T) {
 	}
 	like := change(scalehist.OpAdd, simplePod("a"), simplePod("b"), simplePod("c"))
 	for name, tt := range map[string]struct {
-		in   Input
+		in   trace.Input
 		want []string // object, and what its first field's message begins with
 		n    int      // instead of want
 	}{
-		"nothing":  {in: Input{Initial: change(scalehist.OpAdd, setOf("x"), simplePod("a")), NodeGroups: []scalehist.NodeGroup{taintedGroup("g", "NoSchedule")}}},
-		"at start": {in: Input{Initial: change(scalehist.OpAdd, simplePod("a", restarted("Sometimes")), simplePod("b"))}, want: []string{"a spec.restartPolicy"}},
-		"later":    {in: Input{Initial: change(scalehist.OpAdd, simplePod("b")), Changes: change(scalehist.OpAdd, simplePod("a", labelled("a b", "")))}, want: []string{"a metadata.labels"}},
-		"an immutable field": {in: Input{Initial: change(scalehist.OpAdd, setOf("x")), Changes: change(scalehist.OpUpdate, setOf("y"))},
+		"nothing":  {in: trace.Input{Initial: change(scalehist.OpAdd, setOf("x"), simplePod("a")), NodeGroups: []scalehist.NodeGroup{taintedGroup("g", "NoSchedule")}}},
+		"at start": {in: trace.Input{Initial: change(scalehist.OpAdd, simplePod("a", restarted("Sometimes")), simplePod("b"))}, want: []string{"a spec.restartPolicy"}},
+		"later":    {in: trace.Input{Initial: change(scalehist.OpAdd, simplePod("b")), Changes: change(scalehist.OpAdd, simplePod("a", labelled("a b", "")))}, want: []string{"a metadata.labels"}},
+		"an immutable field": {in: trace.Input{Initial: change(scalehist.OpAdd, setOf("x")), Changes: change(scalehist.OpUpdate, setOf("y"))},
 			want: []string{"d spec.selector"}},
-		"a change of one that is like another": {in: Input{Initial: like, Changes: change(scalehist.OpUpdate, simplePod("c", labelled("k", "v")), simplePod("b", labelled("k", "v w")))},
+		"a change of one that is like another": {in: trace.Input{Initial: like, Changes: change(scalehist.OpUpdate, simplePod("c", labelled("k", "v")), simplePod("b", labelled("k", "v w")))},
 			want: []string{"b metadata.labels"}},
-		"the name of one that is like another": {in: Input{Initial: like, Changes: change(scalehist.OpAdd, simplePod("D"))}, want: []string{"D metadata.name"}},
-		"the node of one that is like another": {in: Input{Initial: append(change(scalehist.OpAdd, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "N_1", UID: "n"}}), like...)},
+		"the name of one that is like another": {in: trace.Input{Initial: like, Changes: change(scalehist.OpAdd, simplePod("D"))}, want: []string{"D metadata.name"}},
+		"the node of one that is like another": {in: trace.Input{Initial: append(change(scalehist.OpAdd, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "N_1", UID: "n"}}), like...)},
 			want: []string{"N_1 metadata.name"}},
-		"one of a name that was free again": {in: Input{Initial: like, Changes: append(change(scalehist.OpDelete, simplePod("c")), change(scalehist.OpAdd, simplePod("c", restarted("Sometimes")))...)},
+		"one of a name that was free again": {in: trace.Input{Initial: like, Changes: append(change(scalehist.OpDelete, simplePod("c")), change(scalehist.OpAdd, simplePod("c", restarted("Sometimes")))...)},
 			want: []string{"c spec.restartPolicy"}},
-		"each object once": {in: Input{Changes: append(change(scalehist.OpAdd, simplePod("a", restarted("Sometimes"))), change(scalehist.OpAdd, simplePod("a", restarted("Never?")))...)},
+		"each object once": {in: trace.Input{Changes: append(change(scalehist.OpAdd, simplePod("a", restarted("Sometimes"))), change(scalehist.OpAdd, simplePod("a", restarted("Never?")))...)},
 			want: []string{"a spec.restartPolicy"}},
-		"nodes of a group": {in: Input{NodeGroups: []scalehist.NodeGroup{taintedGroup("g", "Never"), taintedGroup("h", "")}}, want: []string{"group g metadata.taints[0].effect", "group h metadata.taints[0].effect"}},
-		"nodes of a group that changes": {in: Input{NodeGroups: []scalehist.NodeGroup{taintedGroup("g", "NoSchedule")},
-			GroupChanges: []GroupChange{{At: begin, Group: taintedGroup("g", "Never")}, {At: begin, Op: scalehist.OpAdd, Group: taintedGroup("X", "NoSchedule")}, {At: begin, Op: scalehist.OpDelete, Group: taintedGroup("z", "Never")}}},
+		"nodes of a group": {in: trace.Input{NodeGroups: []scalehist.NodeGroup{taintedGroup("g", "Never"), taintedGroup("h", "")}}, want: []string{"group g metadata.taints[0].effect", "group h metadata.taints[0].effect"}},
+		"nodes of a group that changes": {in: trace.Input{NodeGroups: []scalehist.NodeGroup{taintedGroup("g", "NoSchedule")},
+			GroupChanges: []trace.GroupChange{{At: begin, Group: taintedGroup("g", "Never")}, {At: begin, Op: scalehist.OpAdd, Group: taintedGroup("X", "NoSchedule")}, {At: begin, Op: scalehist.OpDelete, Group: taintedGroup("z", "Never")}}},
 			want: []string{"group g metadata.taints[0].effect", "group X metadata.name"}},
-		"pods of new nodes": {in: Input{NodeGroups: []scalehist.NodeGroup{taintedGroup("g", "NoSchedule")}, StaticPods: map[string][]*corev1.Pod{"g": {simplePod("proxy", restarted("Sometimes"))}}},
+		"pods of new nodes": {in: trace.Input{NodeGroups: []scalehist.NodeGroup{taintedGroup("g", "NoSchedule")}, StaticPods: map[string][]*corev1.Pod{"g": {simplePod("proxy", restarted("Sometimes"))}}},
 			want: []string{"group g spec.restartPolicy"}},
-		"many": {in: Input{Changes: change(scalehist.OpAdd, many...)}, n: mostRefusals},
+		"many": {in: trace.Input{Changes: change(scalehist.OpAdd, many...)}, n: mostRefusals},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tt.in.Start, tt.in.End = begin, begin.Add(time.Hour)
-			found, err := tt.in.Refusals(t.Context())
+			found, err := Refusals(t.Context(), &tt.in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,8 +120,8 @@ func TestRefusals(t *testing.T) {
 func TestRefusalsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	in := &Input{Start: time.Unix(0, 0), End: time.Unix(1, 0), Initial: []scalehist.Change{{Op: scalehist.OpAdd, Object: simplePod("a")}}}
-	if _, err := in.Refusals(ctx); !errors.Is(err, context.Canceled) {
+	in := &trace.Input{Start: time.Unix(0, 0), End: time.Unix(1, 0), Initial: []scalehist.Change{{Op: scalehist.OpAdd, Object: simplePod("a")}}}
+	if _, err := Refusals(ctx, in); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }

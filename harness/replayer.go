@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -15,7 +16,7 @@ import (
 type Replayer struct {
 	opts options
 	db   *history.DB
-	in   *Input
+	in   *trace.Input
 	run  *run
 	// failed is the error a replay ended with: the cluster is somewhere in the middle of a step.
 	failed error
@@ -33,7 +34,7 @@ func NewReplayer(ctx context.Context, dbPath string, opts ...Option) (*Replayer,
 		return nil, err
 	}
 	r := &Replayer{opts: o, db: db}
-	if r.in, err = FromHistory(ctx, db, o.window); err != nil {
+	if r.in, err = trace.FromHistory(ctx, db, o.window); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dbPath, err), r.Close())
 	}
 	if err := r.start(ctx); err != nil {
@@ -43,7 +44,7 @@ func NewReplayer(ctx context.Context, dbPath string, opts ...Option) (*Replayer,
 }
 
 // NewInputReplayer is NewReplayer for causes that come from a script instead of a history.
-func NewInputReplayer(ctx context.Context, in *Input, opts ...Option) (*Replayer, error) {
+func NewInputReplayer(ctx context.Context, in *trace.Input, opts ...Option) (*Replayer, error) {
 	o := resolve(opts)
 	if err := o.check(); err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (r *Replayer) start(ctx context.Context) error {
 	if err := r.opts.apply(r.in); err != nil {
 		return err
 	}
-	if err := r.in.check(); err != nil {
+	if err := r.in.Check(); err != nil {
 		return err
 	}
 	var err error

@@ -21,6 +21,7 @@ import (
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/report"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -28,7 +29,7 @@ import (
 var twoSizes = filepath.Join("..", "fixtures", "two-machine-sizes", "recording.db")
 
 // small is a cluster with one node of std and a pod that needs another one, 16 seconds in.
-func small(t *testing.T) *harness.Input {
+func small(t *testing.T) *trace.Input {
 	t.Helper()
 	machine := workload.Machine{Type: "std-4", CPU: "4", Memory: "16Gi"}
 	in, err := workload.Script{
@@ -43,7 +44,7 @@ func small(t *testing.T) *harness.Input {
 	return in
 }
 
-func replayer(t *testing.T, in *harness.Input, opts ...harness.Option) *harness.Replayer {
+func replayer(t *testing.T, in *trace.Input, opts ...harness.Option) *harness.Replayer {
 	t.Helper()
 	r, err := harness.NewInputReplayer(t.Context(), in, append([]harness.Option{harness.WithAutoscaler(greedyOn("std"))}, opts...)...)
 	if err != nil {
@@ -57,7 +58,7 @@ func replayer(t *testing.T, in *harness.Input, opts ...harness.Option) *harness.
 	return r
 }
 
-func replay(t *testing.T, in *harness.Input, opts ...harness.Option) *scalehist.ReplayReport {
+func replay(t *testing.T, in *trace.Input, opts ...harness.Option) *scalehist.ReplayReport {
 	t.Helper()
 	r := replayer(t, in, opts...)
 	out, err := r.Replay(t.Context(), r.RecordDuration())
@@ -79,7 +80,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		{"negative batches", []harness.Option{engine, harness.WithBatchInterval(-time.Second)}, "batch interval -1s is negative"},
 		{"bounds of an unknown group", []harness.Option{engine, harness.WithNodeGroupBounds("sdt", 1, 2)}, `bounds: unknown node group "sdt": there are big, std`},
 		{"delay of an unknown group", []harness.Option{engine, harness.WithProvisionDelay("sdt", 1)}, `provision delay: unknown node group "sdt": there are big, std`},
-		{"fault of an unknown group", []harness.Option{engine, harness.WithFaults(cloudprovider.Fault{Group: "sdt", Kind: cloudprovider.FaultRefuse})}, `fault: unknown node group "sdt": there are big, std`},
+		{"fault of an unknown group", []harness.Option{engine, harness.WithFaults(trace.Fault{NodeGroup: "sdt", Kind: trace.FaultRefuse})}, `fault refuse:sdt: unknown node group "sdt": there are big, std`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -209,7 +210,7 @@ func TestFaultsReachTheEngine(t *testing.T) {
 	var env harness.Env
 	var seen []cloudprovider.ErrorClass
 	got := replay(t, in,
-		harness.WithFaults(cloudprovider.Fault{Group: "std", Kind: cloudprovider.FaultStockOut, To: in.End}),
+		harness.WithFaults(trace.Fault{NodeGroup: "std", Kind: trace.FaultStockOut}),
 		harness.WithAutoscaler(func(e harness.Env) (scalehist.Autoscaler, error) {
 			env = e
 			return &greedy{env: e, group: "std"}, nil

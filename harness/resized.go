@@ -18,7 +18,7 @@ func (l *ledger) follow(p *corev1.Pod, at time.Time) *podLedger {
 
 // resizedPod notes a pod that asks for something else from this step on.
 func (l *ledger) resizedPod(p *corev1.Pod) {
-	known := l.pods[keyOf(p)]
+	known := l.pods[scalehist.NameOf(p)]
 	if known == nil {
 		return // it is not here: this replay lost it earlier, or it belongs to its node
 	}
@@ -27,5 +27,5 @@ func (l *ledger) resizedPod(p *corev1.Pod) {
 		return
 	}
 	known.asks = asks
-	l.batch.Resized = append(l.batch.Resized, scalehist.PodResize{Pod: keyOf(p).String(), Requests: asks})
+	l.batch.Resized = append(l.batch.Resized, scalehist.PodResize{Pod: scalehist.NameOf(p).String(), Requests: asks})
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/report/metrics"
 )
 
 // resizable is a cluster of one node of 4 cores (3.92 of them for pods), whose DaemonSet takes half a core and whose pod db-1
 // two of them, for ten minutes.
-func resizable(t *testing.T) *harness.Input {
+func resizable(t *testing.T) *trace.Input {
 	t.Helper()
 	in, err := workload.Script{
 		Name: "resizable", Duration: 10 * time.Minute,
@@ -34,7 +35,7 @@ func resizable(t *testing.T) *harness.Input {
 }
 
 // resize is the recorded in-place resize of a pod of the start.
-func resize(t *testing.T, in *harness.Input, at time.Duration, name, cpu string) {
+func resize(t *testing.T, in *trace.Input, at time.Duration, name, cpu string) {
 	t.Helper()
 	for _, ch := range in.Initial {
 		if p, ok := ch.Object.(*corev1.Pod); ok && p.Name == name {

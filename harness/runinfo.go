@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 // stopwatch measures where wall-clock time goes. It is the one place of the package that reads the wall clock, and
@@ -86,7 +87,7 @@ func peakMemory(pid string) int64 {
 }
 
 // nodeFaultList is nil for none, so that it is left out of the hash.
-func nodeFaultList(f []NodeFault) any {
+func nodeFaultList(f []trace.NodeFault) any {
 	if len(f) == 0 {
 		return nil
 	}

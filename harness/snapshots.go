@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -40,7 +41,7 @@ func ReplaySnapshots(ctx context.Context, from *scalehist.ReplayReport, opts ...
 			n++
 		}
 		if err := p.event(ctx, i, n); err != nil {
-			return nil, fmt.Errorf("event at %s: %w", stamp(moments[i].At), err)
+			return nil, fmt.Errorf("event at %s: %w", moment.Stamp(moments[i].At), err)
 		}
 		i += n
 	}

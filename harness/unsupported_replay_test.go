@@ -8,12 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 // TestUnsupportedPods: a window with pods that nobody can schedule is refused; without them it replays, and says so.
 func TestUnsupportedPods(t *testing.T) {
 	t.Parallel()
-	script := func() *harness.Input {
+	script := func() *trace.Input {
 		in := small(t)
 		for i := range in.Changes {
 			if p, ok := in.Changes[i].Object.(*corev1.Pod); ok && p.Name == "web-2" {
@@ -23,9 +24,9 @@ func TestUnsupportedPods(t *testing.T) {
 		return in
 	}
 	_, err := harness.NewInputReplayer(t.Context(), script(), harness.WithAutoscaler(greedyOn("std")))
-	var unsupported *harness.UnsupportedError
+	var unsupported *trace.UnsupportedError
 	if !errors.As(err, &unsupported) || len(unsupported.Uses) != 1 || len(unsupported.Uses[0].Arriving) != 1 {
-		t.Fatalf("error %v, want an UnsupportedError with one pod that arrives", err)
+		t.Fatalf("error %v, want an trace.UnsupportedError with one pod that arrives", err)
 	}
 	got := replay(t, script(), harness.WithoutUnsupported())
 	if got.Pending.Of != 1 {

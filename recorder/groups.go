@@ -89,12 +89,12 @@ func (g *nodeGroups) observe(e *history.Entry) {
 		if o.Name != sources.StatusConfigMap {
 			return
 		}
-		if g.status[nameOf(o)] = o; gone {
-			delete(g.status, nameOf(o))
+		if g.status[scalehist.NameOf(o)] = o; gone {
+			delete(g.status, scalehist.NameOf(o))
 		}
 		g.touch(e)
 	case *unstructured.Unstructured:
-		key := customKey{kindOf(e), nameOf(o)}
+		key := customKey{kindOf(e), scalehist.NameOf(o)}
 		if gone {
 			delete(g.custom, key)
 		} else {
@@ -116,12 +116,12 @@ func (g *nodeGroups) deployment(e *history.Entry, d *appsv1.Deployment) {
 		return
 	}
 	switch {
-	case e.Change.Op == scalehist.OpDelete && g.ca == nameOf(d):
+	case e.Change.Op == scalehist.OpDelete && g.ca == scalehist.NameOf(d):
 		g.ca, g.flags = types.NamespacedName{}, nil
 	case e.Change.Op == scalehist.OpDelete || flags == nil || slices.Equal(flags, g.flags):
 		return
 	default:
-		g.ca, g.flags = nameOf(d), flags
+		g.ca, g.flags = scalehist.NameOf(d), flags
 	}
 	g.touch(e)
 }

@@ -140,13 +140,13 @@ func (w *watched) line() *line { return w.r.at(w.plane).line }
 // passes says whether an object is recorded by its target, and remembers those that are not.
 func (w *watched) passes(o scalehist.Object) bool {
 	if w.keep == nil || w.keep(o) {
-		delete(w.left, nameOf(o))
+		delete(w.left, scalehist.NameOf(o))
 		return true
 	}
 	if w.left == nil {
 		w.left = map[types.NamespacedName]bool{}
 	}
-	w.left[nameOf(o)] = true
+	w.left[scalehist.NameOf(o)] = true
 	return false
 }
 

@@ -173,7 +173,7 @@ func deliver(t *testing.T, rec *recording, objects ...scalehist.Object) {
 			t.Fatal(err)
 		}
 		w.mu.Lock() // the API server does not have it: a flush would wait for it to go
-		delete(w.known, nameOf(e.Object.(scalehist.Object)))
+		delete(w.known, scalehist.NameOf(e.Object.(scalehist.Object)))
 		w.mu.Unlock()
 	}
 }

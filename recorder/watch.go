@@ -107,7 +107,7 @@ func (w *watched) Replace(list []any, version string) error {
 	w.listed = true
 	present := make(map[types.NamespacedName]types.UID, len(objects))
 	for _, o := range objects {
-		present[nameOf(o)] = o.GetUID()
+		present[scalehist.NameOf(o)] = o.GetUID()
 	}
 	var items []item
 	emit := func(it item) error {
@@ -222,7 +222,7 @@ func (w *watched) emit(it item) error {
 
 // put gives emit a new or changed object. first says that it is part of the first list.
 func (w *watched) put(o scalehist.Object, first bool, emit func(item) error) error {
-	name, now := nameOf(o), seenObject{uid: o.GetUID(), version: o.GetResourceVersion()}
+	name, now := scalehist.NameOf(o), seenObject{uid: o.GetUID(), version: o.GetResourceVersion()}
 	was, ok := w.known[name]
 	if ok && was == now {
 		return nil
@@ -249,13 +249,13 @@ func (w *watched) put(o scalehist.Object, first bool, emit func(item) error) err
 
 // gone gives emit a deletion. That an event object expires is no news.
 func (w *watched) gone(o scalehist.Object, emit func(item) error) error {
-	if _, isEvent := o.(*corev1.Event); !isEvent && !w.left[nameOf(o)] {
+	if _, isEvent := o.(*corev1.Event); !isEvent && !w.left[scalehist.NameOf(o)] {
 		if err := emit(item{order: o.GetResourceVersion(), entry: &history.Entry{Change: scalehist.Change{Op: scalehist.OpDelete, Object: o}}}); err != nil {
 			return err
 		}
 	}
-	delete(w.known, nameOf(o))
-	delete(w.left, nameOf(o))
+	delete(w.known, scalehist.NameOf(o))
+	delete(w.left, scalehist.NameOf(o))
 	w.advance(o.GetResourceVersion())
 	return nil
 }
@@ -293,10 +293,6 @@ func (w *watched) wake() {
 func newer(a, b string) bool {
 	c, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && c > 0
-}
-
-func nameOf(o scalehist.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 func sortedNames[V any](m map[types.NamespacedName]V) []types.NamespacedName {

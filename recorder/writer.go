@@ -174,7 +174,7 @@ func (w *writer) state() (state entries, seen int) {
 	at := map[id]int{}
 	for i := range w.batch {
 		e := w.batch[i]
-		key := id{kindOf(&e), nameOf(e.Change.Object)}
+		key := id{kindOf(&e), scalehist.NameOf(e.Change.Object)}
 		if e.Change.Op == scalehist.OpDelete {
 			delete(at, key)
 			continue
@@ -182,7 +182,7 @@ func (w *writer) state() (state entries, seen int) {
 		at[key] = i
 	}
 	for i, e := range w.batch {
-		if last, ok := at[id{kindOf(&e), nameOf(e.Change.Object)}]; !ok || last != i {
+		if last, ok := at[id{kindOf(&e), scalehist.NameOf(e.Change.Object)}]; !ok || last != i {
 			continue
 		}
 		e.ObservedAt = w.begun

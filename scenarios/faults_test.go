@@ -9,14 +9,15 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 // Fault is a fault as the command line takes it.
 func Fault(text string) harness.Option {
 	GinkgoHelper()
-	f, err := harness.ParseFault(text)
+	f, err := trace.ParseFault(text)
 	Expect(err).NotTo(HaveOccurred())
-	return harness.WithFault(f)
+	return harness.WithFaults(f)
 }
 
 // grownAt are the offsets at which a group's target size was raised.

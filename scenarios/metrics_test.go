@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/report/metrics"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
@@ -45,7 +46,7 @@ var _ = Describe("A report tells every metric", func() {
 				{At: 10 * time.Second, Add: workload.Pods{Workload: "job", Count: 2, CPU: "3", Memory: "1Gi", RunFor: 2 * time.Minute}},
 				{At: 10 * time.Second, Add: workload.Pods{Workload: "lone", Count: 1, CPU: "3", Memory: "1Gi", Bare: true}},
 			},
-		}), ClusterAutoscaler(), harness.WithPrices(listPrices()), harness.WithFault(harness.Fault{Kind: harness.FaultSpotReclaim, NodeGroup: "std", From: harness.Offset(5 * time.Minute), Count: 4}))
+		}), ClusterAutoscaler(), harness.WithPrices(listPrices()), harness.WithFaults(trace.Fault{Kind: trace.FaultSpotReclaim, NodeGroup: "std", From: trace.Offset(5 * time.Minute), Count: 4}))
 		var ended []string
 		for _, b := range r.Batches {
 			ended = append(ended, b.Ended...)

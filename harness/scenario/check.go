@@ -10,6 +10,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
@@ -88,7 +89,7 @@ func (s *Scenario) checkFaults(d *decoder) {
 	if s.FaultFile != "" {
 		data, err := os.ReadFile(s.Path(s.FaultFile))
 		if err == nil {
-			s.faults, err = harness.ParseFaults(data)
+			s.faults, err = trace.ParseFaults(data)
 		}
 		if err != nil {
 			d.atf(s.pos("faultFile"), "faultFile: %v", err)

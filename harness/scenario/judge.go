@@ -13,6 +13,7 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/expect"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/report"
@@ -127,7 +128,7 @@ func (d Decision) decided() expect.Decided {
 }
 
 // window resolves the window against the recording's own span.
-func (s *Scenario) window(ctx context.Context) (w harness.Window, err error) {
+func (s *Scenario) window(ctx context.Context) (w trace.Window, err error) {
 	if !s.Window.From.IsSet() && !s.Window.To.IsSet() {
 		return w, nil
 	}

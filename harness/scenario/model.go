@@ -1,8 +1,8 @@
 package scenario
 
 import (
-	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/expect"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 // Scenario is one replay and what should come of it. The descriptions are those of the published schema.
@@ -46,7 +46,7 @@ type Scenario struct {
 
 	at     map[string]position // of keys, by path: "expect.scaledUp"
 	rerun  string
-	faults []harness.Fault // those of Faults and FaultFile
+	faults []trace.Fault // those of Faults and FaultFile
 }
 
 // Window is a part of a recording: instants, or offsets from its start (+5m) or its end (-10m).

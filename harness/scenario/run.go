@@ -104,7 +104,7 @@ func (s *Scenario) options(ctx context.Context, e Env, logs string) ([]harness.O
 		return nil, fmt.Errorf("prices: %w", err)
 	}
 	opts := []harness.Option{
-		harness.WithName(s.Name), harness.WithAutoscaler(engine), harness.WithFlags(s.Flags...), plane, harness.WithWindow(window), harness.WithFault(s.faults...),
+		harness.WithName(s.Name), harness.WithAutoscaler(engine), harness.WithFlags(s.Flags...), plane, harness.WithWindow(window), harness.WithFaults(s.faults...),
 	}
 	given := func(ok bool, o func() harness.Option) {
 		if ok {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/report/metrics"
 )
 
@@ -74,7 +74,7 @@ func Schema() ([]byte, error) {
 			case reflect.TypeFor[Fault]():
 				fields := object(faultFields{})
 				if kind, ok := fields.Properties.Get("kind"); ok {
-					for _, k := range harness.FaultKinds {
+					for _, k := range trace.FaultKinds {
 						kind.Enum = append(kind.Enum, string(k))
 					}
 				}

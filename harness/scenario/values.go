@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/expect"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
 )
 
@@ -160,10 +160,10 @@ func (k *KeepNodes) read(d *decoder, n *yaml.Node, path string) {
 	})
 }
 
-// Fault is something that goes wrong: harness.Fault, as a line or as fields.
-type Fault struct{ harness.Fault }
+// Fault is something that goes wrong: trace.Fault, as a line or as fields.
+type Fault struct{ trace.Fault }
 
-// faultFields are the fields of a fault file's entries (harness.ParseFaults).
+// faultFields are the fields of a fault file's entries (trace.ParseFaults).
 type faultFields struct {
 	Kind      string `yaml:"kind" json:"kind" jsonschema:"required"`
 	NodeGroup string `yaml:"nodeGroup,omitempty" json:"nodeGroup,omitempty"`
@@ -185,7 +185,7 @@ func (f *Fault) read(d *decoder, n *yaml.Node, path string) {
 			return
 		}
 		var err error
-		if f.Fault, err = harness.ParseFault(text); err != nil {
+		if f.Fault, err = trace.ParseFault(text); err != nil {
 			d.addf(n, "%s: %v", path, err)
 		}
 		return
@@ -197,8 +197,8 @@ func (f *Fault) read(d *decoder, n *yaml.Node, path string) {
 	}
 	data, err := sigsyaml.Marshal(map[string]any{"faults": []faultFields{fields}})
 	if err == nil {
-		var list []harness.Fault
-		if list, err = harness.ParseFaults(data); err == nil {
+		var list []trace.Fault
+		if list, err = trace.ParseFaults(data); err == nil {
 			f.Fault = list[0]
 			return
 		}

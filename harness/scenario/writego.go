@@ -154,11 +154,11 @@ func replay{{.Test}}(t *testing.T, opts ...harness.Option) *scalehist.ReplayRepo
 // fault{{.Test}} is a fault as the command line takes it.
 func fault{{.Test}}(t *testing.T, text string) harness.Option {
 	t.Helper()
-	fault, err := harness.ParseFault(text)
+	fault, err := trace.ParseFault(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.WithFault(fault)
+	return harness.WithFaults(fault)
 }
 {{- end}}
 `))
@@ -184,7 +184,7 @@ func (s *Scenario) goOptions(r *scalehist.ReplayReport) []string {
 		if to && s.For == 0 {
 			bounds = append(bounds, "To: "+goTime(r.EndTime))
 		}
-		add(len(bounds) > 0, "harness.WithWindow(harness.Window{%s})", strings.Join(bounds, ", "))
+		add(len(bounds) > 0, "harness.WithWindow(trace.Window{%s})", strings.Join(bounds, ", "))
 	}
 	for _, f := range s.Flags {
 		add(true, "harness.WithFlags(%q)", f)

@@ -45,7 +45,9 @@ type rule struct {
 var rules = []rule{
 	{"harness/...", []string{"virtualca", "recommender/...", "engines", "cmd/..."},
 		"the harness judges any autoscaler; it meets them in engines"},
-	{"harness/kvcl/...", []string{"harness", "report/...", "harness/expect/...", "recorder/...", "virtualca", "virtualca/externalgrpc/..."},
+	{"harness/trace", []string{"harness", "harness/expect/...", "report/...", "virtualca/..."},
+		"a recording is read without knowing who replays it"},
+	{"harness/kvcl/...", []string{"harness", "harness/trace/...", "report/...", "harness/expect/...", "recorder/...", "virtualca", "virtualca/externalgrpc/..."},
 		"the virtual cluster knows nothing of histories, reports and autoscalers"},
 	{"report/...", []string{"recommender/...", "virtualca/...", "simulator/...", "recorder/..."},
 		"a report is judged and printed without the cluster at hand"},

@@ -59,3 +59,6 @@ func (t *Moment) Resolve(start, end, fallback time.Time) (time.Time, error) {
 	}
 	return at, nil
 }
+
+// Stamp writes an instant in full, in UTC.
+func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

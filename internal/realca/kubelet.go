@@ -15,6 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/daemon"
 	"k8s.io/utils/ptr"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
@@ -23,7 +24,7 @@ func (w *world) podSeen(p *corev1.Pod) {
 	w.dirty()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f := w.facts[keyOf(p)]
+	f := w.facts[scalehist.NameOf(p)]
 	if f == nil {
 		return
 	}
@@ -55,7 +56,7 @@ func (w *world) podGone(p *corev1.Pod) {
 	w.dirty()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f := w.facts[keyOf(p)]
+	f := w.facts[scalehist.NameOf(p)]
 	if f == nil {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
@@ -29,7 +29,7 @@ func fromRecording(ctx context.Context, path string) (_ *Scenario, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close(), remove()) }()
-	in, err := harness.FromHistory(ctx, db, harness.Window{})
+	in, err := trace.FromHistory(ctx, db, trace.Window{})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func marked(obj scalehist.Object, cluster *scalehist.ClusterSnapshot) scalehist.
 	return n
 }
 
-func groupOf(g scalehist.NodeGroup, in *harness.Input, known *truth.File, begin time.Time) Group {
+func groupOf(g scalehist.NodeGroup, in *trace.Input, known *truth.File, begin time.Time) Group {
 	out := Group{NodeGroup: g, Delay: in.ProvisionDelays[g.Name]}
 	if out.Delay == 0 {
 		out.Delay = time.Minute

@@ -126,10 +126,6 @@ func (w *world) later(d time.Duration, task func() error) {
 	})
 }
 
-func keyOf(o metav1.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
 // apply carries out one change of the workload.
 func (w *world) apply(op scalehist.Op, obj scalehist.Object) error {
 	var err error
@@ -142,7 +138,7 @@ func (w *world) apply(op scalehist.Op, obj scalehist.Object) error {
 		err = w.remove(obj)
 	}
 	if err != nil {
-		return fmt.Errorf("workload: %s %T %s: %w", op, obj, keyOf(obj), err)
+		return fmt.Errorf("workload: %s %T %s: %w", op, obj, scalehist.NameOf(obj), err)
 	}
 	return nil
 }
@@ -177,7 +173,7 @@ func (w *world) create(obj scalehist.Object) error {
 	opts := metav1.CreateOptions{}
 	switch o := w.fresh(obj).(type) {
 	case *corev1.Pod:
-		return w.createPod(o, &podFacts{first: keyOf(o)})
+		return w.createPod(o, &podFacts{first: scalehist.NameOf(o)})
 	case *corev1.Namespace:
 		o.Status = corev1.NamespaceStatus{}
 		_, err := w.client.CoreV1().Namespaces().Create(w.ctx, o, opts)
@@ -223,7 +219,7 @@ func (w *world) create(obj scalehist.Object) error {
 		}
 		w.know("DaemonSet", got)
 		w.mu.Lock()
-		w.daemonSets[keyOf(got).String()] = got
+		w.daemonSets[scalehist.NameOf(got).String()] = got
 		w.mu.Unlock()
 		return w.daemonsEverywhere()
 	case *batchv1.Job:
@@ -305,7 +301,7 @@ func (w *world) createPod(p *corev1.Pod, f *podFacts) error {
 	if v, ok := w.classes[p.Spec.PriorityClassName]; ok && p.Spec.Priority == nil {
 		p.Spec.Priority = &v
 	}
-	w.facts[keyOf(p)], w.demand[f.first] = f, keyOf(p)
+	w.facts[scalehist.NameOf(p)], w.demand[f.first] = f, scalehist.NameOf(p)
 	w.mu.Unlock()
 	_, err := w.client.CoreV1().Pods(p.Namespace).Create(w.ctx, p, metav1.CreateOptions{})
 	return err
@@ -314,7 +310,7 @@ func (w *world) createPod(p *corev1.Pod, f *podFacts) error {
 // unwant deletes the pod that serves a demand now, and nobody makes another.
 func (w *world) unwant(p *corev1.Pod) error {
 	w.mu.Lock()
-	key, ok := w.demand[keyOf(p)]
+	key, ok := w.demand[scalehist.NameOf(p)]
 	f := w.facts[key]
 	if !ok || f == nil {
 		w.mu.Unlock()

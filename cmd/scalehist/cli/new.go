@@ -16,6 +16,7 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/scenario"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 func init() { register(newNewCommand) }
@@ -189,7 +190,7 @@ func (f *newFlags) scenario(cmd *cobra.Command, history string) (*scenario.Scena
 	r := f.replay
 	faults := make([]scenario.Fault, 0, len(r.fault))
 	for _, text := range r.fault {
-		one, err := harness.ParseFault(text)
+		one, err := trace.ParseFault(text)
 		if err != nil {
 			return nil, UsageErrorf(cmd, "--fault: %v", err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/recorder/history"
 	reports "github.com/scalehist/scalehist/report"
@@ -90,7 +91,7 @@ In a playback of single events (per-event, snapshots) time passes after each dec
 for and the scheduler has placed what it can, so each event says which pods the nodes helped; --event-reports keeps a report of each.
 --optimal tells of every scale-up how far it was from the cheapest one for the same pods.
 
-` + harness.FaultHelp + `
+` + trace.FaultHelp + `
 
 ` + cloudprovider.PriceTableHelp,
 		Example: `  # What would the cluster autoscaler do with this history?
@@ -388,7 +389,7 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, harness.WithFault(faults...))
+	opts = append(opts, harness.WithFaults(faults...))
 	window, err := f.window(cmd.Context(), path)
 	if err != nil {
 		return nil, err
@@ -430,7 +431,7 @@ func (f *replayFlags) perGroup(cmd *cobra.Command, opts []harness.Option) ([]har
 }
 
 // window resolves --from and --to against the recording's own span.
-func (f *replayFlags) window(ctx context.Context, path string) (w harness.Window, err error) {
+func (f *replayFlags) window(ctx context.Context, path string) (w trace.Window, err error) {
 	if !f.from.IsSet() && !f.to.IsSet() {
 		return w, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/artifacts"
 	. "github.com/scalehist/scalehist/harness/expect"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 // What a replay showed when this was written. Change what should be different, and take out what you do not care about.
@@ -23,7 +24,7 @@ func TestWhatIf(t *testing.T) {
 		harness.WithName("what_if"),
 		harness.WithSeed(3),
 		harness.WithBatchInterval(0),
-		harness.WithWindow(harness.Window{From: time.Date(2026, 1, 5, 8, 0, 5, 0, time.UTC)}),
+		harness.WithWindow(trace.Window{From: time.Date(2026, 1, 5, 8, 0, 5, 0, time.UTC)}),
 		harness.WithFlags("--expander=most-pods"),
 	)
 
@@ -69,9 +70,9 @@ func replayWhatIf(t *testing.T, opts ...harness.Option) *scalehist.ReplayReport 
 // faultWhatIf is a fault as the command line takes it.
 func faultWhatIf(t *testing.T, text string) harness.Option {
 	t.Helper()
-	fault, err := harness.ParseFault(text)
+	fault, err := trace.ParseFault(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.WithFault(fault)
+	return harness.WithFaults(fault)
 }

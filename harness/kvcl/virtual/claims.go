@@ -26,7 +26,7 @@ func (c *Cluster) admitStorageClass(ch scalehist.Change, s *storagev1.StorageCla
 // the scheduler has chosen a node, and a claim recorded as bound stays bound to its volume. A claim that goes takes a volume
 // along whose reclaim policy is Delete.
 func (c *Cluster) admitClaim(ch scalehist.Change, claim *corev1.PersistentVolumeClaim) []scalehist.Change {
-	key := keyOf(claim)
+	key := scalehist.NameOf(claim)
 	switch ch.Op {
 	case scalehist.OpDelete:
 		delete(c.claims.owners, key)

@@ -41,10 +41,6 @@ func newClaims() claims {
 	}
 }
 
-func keyOf(o scalehist.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
 // owner is the UID of the pod a claim belongs to, "" if none.
 func owner(c *corev1.PersistentVolumeClaim) types.UID {
 	if o := metav1.GetControllerOf(c); o != nil && o.Kind == "Pod" {
@@ -91,11 +87,11 @@ func (c *Cluster) reconcileClaims(now time.Time) []scalehist.Change {
 				continue
 			}
 			claim := ephemeralClaim(p.object, v, now)
-			owner, there := c.claims.owners[keyOf(claim)]
+			owner, there := c.claims.owners[scalehist.NameOf(claim)]
 			if there && owner != h.uid {
 				continue
 			}
-			h.claims = append(h.claims, keyOf(claim))
+			h.claims = append(h.claims, scalehist.NameOf(claim))
 			if !there {
 				out = append(out, c.admitClaim(scalehist.Change{At: now, Op: scalehist.OpAdd, Object: claim}, claim)...)
 			}

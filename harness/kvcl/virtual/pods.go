@@ -85,7 +85,7 @@ func (c *Cluster) drop(key types.NamespacedName) {
 
 // changed counts the changes of pods that belong to their node.
 func (c *Cluster) changed(p *pod) {
-	if followsNode(p.object) {
+	if FollowsNode(p.object) {
 		c.nodePods++
 	}
 }

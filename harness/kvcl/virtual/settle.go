@@ -188,7 +188,7 @@ func (c *Cluster) comeBack(now time.Time) []scalehist.Change {
 // lose notes a pod that is gone for good, other than by running its time, a recorded deletion, or preemption. Pods that
 // belong to a node go with it, and are no loss.
 func (c *Cluster) lose(key types.NamespacedName, p *pod) {
-	if !p.done && !comesBack(p.object) && !followsNode(p.object) {
+	if !p.done && !comesBack(p.object) && !FollowsNode(p.object) {
 		c.lost = append(c.lost, key)
 	}
 }

@@ -49,7 +49,7 @@ func (c *Cluster) watchTaints(now time.Time) {
 // leaves is when the taint eviction controller takes a pod off its node; false for never.
 func (c *Cluster) leaves(p *corev1.Pod) (time.Time, bool) {
 	var at time.Time
-	if followsNode(p) {
+	if FollowsNode(p) {
 		return at, false // the kubelet and the DaemonSet controller let them tolerate it
 	}
 	for _, t := range c.noExecute[p.Spec.NodeName] {
@@ -136,8 +136,8 @@ func (c *Cluster) evictTainted(now time.Time) []scalehist.Change {
 	return out
 }
 
-// followsNode: the pods of DaemonSets and kubelets.
-func followsNode(p *corev1.Pod) bool {
+// FollowsNode: the pods of DaemonSets and kubelets come and go with their node.
+func FollowsNode(p *corev1.Pod) bool {
 	o := metav1.GetControllerOfNoCopy(p)
 	return o != nil && (o.Kind == "DaemonSet" || o.Kind == "Node")
 }

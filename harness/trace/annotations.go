@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"fmt"
@@ -113,13 +113,13 @@ func (r *recorded) annotationWarnings() []string {
 		what, name := "", o.GetName()
 		switch o := o.(type) {
 		case *corev1.Pod:
-			what, name = "pod", keyOf(o).String()
+			what, name = "pod", scalehist.NameOf(o).String()
 		case *corev1.Node:
 			what = "node"
 		case *unstructured.Unstructured:
 			if o.GetKind() == "MachineDeployment" && hasOptions(o.GetAnnotations()) &&
 				(bare[o.GetNamespace()+"."+o.GetName()] || bare["MachineDeployment/"+o.GetNamespace()+"/"+o.GetName()]) {
-				note("", "MachineDeployment", keyOf(o).String())
+				note("", "MachineDeployment", scalehist.NameOf(o).String())
 			}
 			return
 		default:

@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"time"
@@ -90,7 +90,7 @@ type podsOfEvents struct {
 func newPodsOfEvents(lives map[types.UID]*life, order []types.UID) podsOfEvents {
 	out := podsOfEvents{lives: lives, byName: map[types.NamespacedName][]*life{}}
 	for _, uid := range order {
-		key := keyOf(lives[uid].pod)
+		key := scalehist.NameOf(lives[uid].pod)
 		out.byName[key] = append(out.byName[key], lives[uid])
 	}
 	return out

@@ -1,8 +1,7 @@
-package harness
+package trace
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,7 +56,7 @@ func deviceInput() *Input {
 
 func TestUnsupportedWindow(t *testing.T) {
 	in := deviceInput()
-	err := in.supported()
+	err := in.Supported()
 	var got *UnsupportedError
 	if !errors.As(err, &got) {
 		t.Fatalf("got %v, want an UnsupportedError", err)
@@ -88,8 +87,8 @@ func TestLeaveOutUnsupported(t *testing.T) {
 	in := deviceInput()
 	before := deviceInput()
 	shared := in.Changes
-	in.leaveOutUnsupported()
-	if err := in.supported(); err != nil {
+	in.LeaveOutUnsupported()
+	if err := in.Supported(); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -116,23 +115,8 @@ func TestLeaveOutUnsupported(t *testing.T) {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
 	again := len(in.Warnings)
-	in.leaveOutUnsupported()
+	in.LeaveOutUnsupported()
 	if len(in.Warnings) != again {
 		t.Error("warned twice")
-	}
-}
-
-// TestUnsupportedIsToldFirst: nothing is started for a window that cannot be replayed.
-func TestUnsupportedIsToldFirst(t *testing.T) {
-	in := deviceInput()
-	engine := func(Env) (scalehist.Autoscaler, error) { return nil, errors.New("booted") }
-	_, err := NewInputReplayer(t.Context(), in, WithAutoscaler(engine))
-	var unsupported *UnsupportedError
-	if !errors.As(err, &unsupported) || strings.Contains(err.Error(), "booted") {
-		t.Errorf("got %v, want an UnsupportedError", err)
-	}
-	_, err = NewInputReplayer(t.Context(), in, WithAutoscaler(engine), WithoutUnsupported())
-	if err == nil || errors.As(err, &unsupported) {
-		t.Errorf("got %v, want the next complaint", err)
 	}
 }

@@ -1,12 +1,14 @@
-package harness
+package trace
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -26,7 +28,7 @@ var failedWith = regexp.MustCompile(` due to ([^ .;]+)\.([^ ;,]+);`)
 // not recorded; it is taken to begin when the group last delivered (or at the start) and to end half-way between the
 // failure and the group's next delivered request (or at the end). The report's warnings say so for each.
 func (r *recorded) faults() []cloudprovider.Fault {
-	names := append(groupNames(r.groups), sortedKeys(r.late)...)
+	names := append(groupNames(r.groups), slices.Sorted(maps.Keys(r.late))...)
 	deliveries, _ := r.deliveries(r.end)
 	var out []cloudprovider.Fault
 	for _, e := range r.events {
@@ -78,7 +80,7 @@ func groupIn(message string, names []string) string {
 
 func describeFault(f cloudprovider.Fault) string {
 	return fmt.Sprintf(faultWarning+"%s of node group %s from %s to %s (%s); --recorded-faults=false leaves it out",
-		f.Kind, f.Group, stamp(f.From), stamp(f.To), f.Message)
+		f.Kind, f.Group, moment.Stamp(f.From), moment.Stamp(f.To), f.Message)
 }
 
 // eventsAfter are the events seen within the window.
@@ -88,6 +90,9 @@ func (r *recorded) eventsAfter() []history.Event {
 
 const faultWarning = "recorded failure taken as a fault: "
 
-func withoutFaults(warnings []string) []string {
-	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool { return strings.HasPrefix(w, faultWarning) })
+// DropRecordedFaults leaves out what the recording shows of failures.
+func (in *Input) DropRecordedFaults() {
+	in.Faults = nil
+	in.NodeFaults = slices.DeleteFunc(in.NodeFaults, func(f NodeFault) bool { return f.Recorded })
+	in.Warnings = slices.DeleteFunc(slices.Clone(in.Warnings), func(w string) bool { return strings.HasPrefix(w, faultWarning) })
 }

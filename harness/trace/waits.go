@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"math"
@@ -8,16 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 )
 
-// wait is how long one demand of the workload had no node, all its pods together, and whether it still has none.
-type wait struct {
-	waited time.Duration
-	still  bool
+// Wait is how long one demand of the workload had no node, all its pods together, and whether it still has none.
+type Wait struct {
+	For   time.Duration
+	Still bool
 }
 
-// pendingStats sums up waits, nearest-rank percentiles over all of them.
-func pendingStats(waits []wait) scalehist.PendingStats {
+// SumWaits sums up waits, nearest-rank percentiles over all of them.
+func SumWaits(waits []Wait) scalehist.PendingStats {
 	p99 := 0.0
 	s := scalehist.PendingStats{Of: len(waits), P99: &p99}
 	if len(waits) == 0 {
@@ -26,12 +27,12 @@ func pendingStats(waits []wait) scalehist.PendingStats {
 	var sum time.Duration
 	seconds := make([]float64, 0, len(waits))
 	for _, w := range waits {
-		sum += w.waited
-		seconds = append(seconds, w.waited.Seconds())
-		if w.waited > 0 || w.still {
+		sum += w.For
+		seconds = append(seconds, w.For.Seconds())
+		if w.For > 0 || w.Still {
 			s.Pods++
 		}
-		if w.still {
+		if w.Still {
 			s.StillWaiting++
 		}
 	}
@@ -54,7 +55,7 @@ func (r *recorded) waitsOf(d *demands) []recordedDemand {
 	out := []recordedDemand{}
 	for _, uid := range order {
 		l := lives[uid]
-		if followsNode(l.pod) || l.initial && (!l.bound.IsZero() && !l.bound.After(r.start) || !l.finished.IsZero() && !l.finished.After(r.start)) {
+		if virtual.FollowsNode(l.pod) || l.initial && (!l.bound.IsZero() && !l.bound.After(r.start) || !l.finished.IsZero() && !l.finished.After(r.start)) {
 			continue // had its node, or had ended, at the start
 		}
 		s := stretch{from: later(l.createdAt, r.start), to: l.bound}
@@ -75,9 +76,9 @@ func (r *recorded) waitsOf(d *demands) []recordedDemand {
 
 // recordedUntil sums up recorded waits as of an instant, and counts the demands without a node then.
 func recordedUntil(demands []recordedDemand, until time.Time) (s scalehist.PendingStats, left int) {
-	var waits []wait
+	var waits []Wait
 	for _, stretches := range demands {
-		var w wait
+		var w Wait
 		seen := false
 		for _, s := range stretches {
 			if s.from.After(until) {
@@ -86,17 +87,17 @@ func recordedUntil(demands []recordedDemand, until time.Time) (s scalehist.Pendi
 			seen = true
 			to := s.to
 			if s.holds(until) {
-				w.still, to = true, until
+				w.Still, to = true, until
 			}
-			w.waited += max(0, to.Sub(s.from))
+			w.For += max(0, to.Sub(s.from))
 		}
 		if !seen {
 			continue
 		}
 		waits = append(waits, w)
-		if w.still {
+		if w.Still {
 			left++
 		}
 	}
-	return pendingStats(waits), left
+	return SumWaits(waits), left
 }

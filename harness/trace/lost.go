@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/moment"
 )
 
 // takenWithin is how long before a node goes its group's target size was lowered, if that is why it went: a cloud takes
@@ -104,9 +105,9 @@ func describeLoss(f NodeFault) string {
 	if f.Kind == FaultNotReady {
 		until := "for good"
 		if !f.To.IsZero() {
-			until = "until " + stamp(f.To)
+			until = "until " + moment.Stamp(f.To)
 		}
-		return fmt.Sprintf(faultWarning+"%s was not ready from %s %s; a node of the group fails again then; --recorded-faults=false keeps it ready", what, stamp(f.From), until)
+		return fmt.Sprintf(faultWarning+"%s was not ready from %s %s; a node of the group fails again then; --recorded-faults=false keeps it ready", what, moment.Stamp(f.From), until)
 	}
-	return fmt.Sprintf(faultWarning+"%s went at %s without the autoscaler's mark and goes again; --recorded-faults=false keeps it", what, stamp(f.From))
+	return fmt.Sprintf(faultWarning+"%s went at %s without the autoscaler's mark and goes again; --recorded-faults=false keeps it", what, moment.Stamp(f.From))
 }

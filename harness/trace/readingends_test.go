@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func (c *looked) Err() error {
 
 // TestReadingEndsWithItsContext: however long a history is, a signal is seen between one change and the next, and between the passes over all.
 func TestReadingEndsWithItsContext(t *testing.T) {
-	db, err := history.Open(t.Context(), "../fixtures/full-day/recording.db")
+	db, err := history.Open(t.Context(), "../../fixtures/full-day/recording.db")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"cmp"
@@ -83,7 +83,7 @@ func unsupported(o scalehist.Object) *crank.UnsupportedError {
 }
 
 // supported returns an *UnsupportedError when the input holds what no control plane can schedule; nil else.
-func (in *Input) supported() error {
+func (in *Input) Supported() error {
 	uses := map[string]*UnsupportedUse{}
 	seen := map[string]bool{}
 	for _, ch := range slices.Concat(in.Initial, in.Changes) {
@@ -91,7 +91,7 @@ func (in *Input) supported() error {
 		if e == nil || ch.Op == scalehist.OpDelete {
 			continue
 		}
-		id := fmt.Sprintf("%T %s %s", ch.Object, keyOf(ch.Object), ch.Object.GetUID())
+		id := fmt.Sprintf("%T %s %s", ch.Object, scalehist.NameOf(ch.Object), ch.Object.GetUID())
 		if seen[id] {
 			continue
 		}
@@ -104,11 +104,11 @@ func (in *Input) supported() error {
 		p, isPod := ch.Object.(*corev1.Pod)
 		switch {
 		case !isPod:
-			u.DaemonSets = append(u.DaemonSets, keyOf(ch.Object))
+			u.DaemonSets = append(u.DaemonSets, scalehist.NameOf(ch.Object))
 		case p.Spec.NodeName != "":
-			u.Standing = append(u.Standing, keyOf(p))
+			u.Standing = append(u.Standing, scalehist.NameOf(p))
 		default:
-			u.Arriving = append(u.Arriving, keyOf(p))
+			u.Arriving = append(u.Arriving, scalehist.NameOf(p))
 		}
 	}
 	if len(uses) == 0 {
@@ -122,12 +122,12 @@ func (in *Input) supported() error {
 	return out
 }
 
-// leaveOutUnsupported makes the input one that control planes can schedule, and warns of what that costs. Pods that have a
+// LeaveOutUnsupported makes the input one that control planes can schedule, and warns of what that costs. Pods that have a
 // node keep it, and the processor and memory they take there; so do pods of DaemonSets, whose place nothing else decides.
 // What only a scheduler could place is left out.
-func (in *Input) leaveOutUnsupported() {
+func (in *Input) LeaveOutUnsupported() {
 	var found *UnsupportedError
-	if !errors.As(in.supported(), &found) {
+	if !errors.As(in.Supported(), &found) {
 		return
 	}
 	out := map[types.NamespacedName]bool{} // the pods of these names that are left out now
@@ -136,9 +136,9 @@ func (in *Input) leaveOutUnsupported() {
 		for _, ch := range changes {
 			p, isPod := ch.Object.(*corev1.Pod)
 			if isPod && ch.Op == scalehist.OpAdd {
-				out[keyOf(p)] = p.Spec.NodeName == "" && unsupported(p) != nil
+				out[scalehist.NameOf(p)] = p.Spec.NodeName == "" && unsupported(p) != nil
 			}
-			if isPod && out[keyOf(p)] {
+			if isPod && out[scalehist.NameOf(p)] {
 				continue
 			}
 			if unsupported(ch.Object) != nil {

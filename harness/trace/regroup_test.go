@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"testing"
@@ -65,7 +65,7 @@ func TestRemovedGroup(t *testing.T) {
 	}
 	// A window after it neither knows it nor stumbles over what was learnt of it.
 	in = log.add(20*sec, pod("web-1", "")).input(t, 7*sec, 0)
-	if diff := cmp.Diff([]string{"std"}, groupNames(in.allGroups())); diff != "" {
+	if diff := cmp.Diff([]string{"std"}, groupNames(in.AllGroups())); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
 }

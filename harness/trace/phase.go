@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"slices"
@@ -19,12 +19,6 @@ var loopReasons = map[string]bool{
 	"TriggeredScaleUp": true, "NotTriggerScaleUp": true, "ScaledUpGroup": true, "FailedToScaleUpGroup": true,
 	"MaxNodesTotalReached": true, "ClusterUnhealthy": true, "ScaleUpTimedOut": true, "DeleteUnregistered": true,
 }
-
-// loopTime is how long a loop of the autoscaler takes: the timer to the next one runs from its end (upstream: loop/trigger.go), so
-// loops are a little more than a scan interval apart, and a node that must have been unneeded for more than four intervals is
-// removed in the fourth loop after the first, not in the fifth. Loops of upstream 1.36.1 took 10 to 120 ms on small clusters; any
-// time shorter than the scan interval comes to the same.
-const loopTime = 20 * time.Millisecond
 
 // loopsSeen is how far from the start of a window loops are looked for: farther away the phase is no guide any more, since loops
 // drift by the time they take and pods wake them.
@@ -58,10 +52,10 @@ func (r *recorded) seenLoops() (seen []time.Time, started time.Time) {
 	return seen, started
 }
 
-// firstLoop is when the autoscaler of a replay loops first: one scan interval after it started, where the recording shows that;
+// FirstLoop is when the autoscaler of a replay loops first: one scan interval after it started, where the recording shows that;
 // with the first loop that the recording shows within the first interval; an interval after the last one it shows before. Else one
 // scan interval after the start, as if it had started then.
-func (in *Input) firstLoop(scan time.Duration) time.Time {
+func (in *Input) FirstLoop(scan time.Duration) time.Time {
 	next := in.Start.Add(scan)
 	if s := in.AutoscalerStarted; !s.IsZero() {
 		return s.Add(scan)

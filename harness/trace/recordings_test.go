@@ -1,4 +1,4 @@
-package harness
+package trace_test
 
 import (
 	"encoding/json"
@@ -14,14 +14,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // TestTruthOfRealRecordings: the logs of a real cluster-autoscaler give the size changes its provider was asked for,
 // which a truth file holds beside each.
 func TestTruthOfRealRecordings(t *testing.T) {
-	truths, err := filepath.Glob(filepath.Join("..", "fixtures", "*", "truth.json"))
+	truths, err := filepath.Glob(filepath.Join("..", "..", "fixtures", "*", "truth.json"))
 	if err != nil || len(truths) == 0 {
 		t.Fatalf("no fixtures with a truth.json (%v)", err)
 	}
@@ -45,7 +47,7 @@ func TestTruthOfRealRecordings(t *testing.T) {
 			if err := json.Unmarshal(b, &truth); err != nil {
 				t.Fatal(err)
 			}
-			in, err := FromHistory(t.Context(), openFixture(t, filepath.Join(filepath.Dir(path), "recording.db")), Window{})
+			in, err := trace.FromHistory(t.Context(), openFixture(t, filepath.Join(filepath.Dir(path), "recording.db")), trace.Window{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +78,7 @@ func TestTruthOfRealRecordings(t *testing.T) {
 			if d := in.DeletionDelay; d != nil && (*d < 3*time.Second || *d > 3500*time.Millisecond) {
 				t.Errorf("deletion delay %s, want 3s", *d)
 			}
-			if slices.ContainsFunc(in.NodeFaults, func(f NodeFault) bool { return f.Recorded }) {
+			if slices.ContainsFunc(in.NodeFaults, func(f trace.NodeFault) bool { return f.Recorded }) {
 				t.Errorf("node faults %v, want none: the autoscaler took every node that went", in.NodeFaults)
 			}
 			for _, w := range in.Warnings {
@@ -104,7 +106,7 @@ func openFixture(t *testing.T, path string) *history.DB {
 // end, however often they were evicted and replaced on the way; no name comes twice, and all that is deleted was there.
 // Nothing of it is refused.
 func TestDemandIsConserved(t *testing.T) {
-	recordings, err := filepath.Glob(filepath.Join("..", "fixtures", "*", "recording.db"))
+	recordings, err := filepath.Glob(filepath.Join("..", "..", "fixtures", "*", "recording.db"))
 	if err != nil || len(recordings) == 0 {
 		t.Fatalf("no fixtures (%v)", err)
 	}
@@ -123,35 +125,35 @@ func TestDemandIsConserved(t *testing.T) {
 			const parts = 11
 			for i := range parts {
 				for _, j := range []int{i + 2, parts} {
-					w := Window{From: start.Add(end.Sub(start) * time.Duration(i) / parts), To: start.Add(end.Sub(start) * time.Duration(min(j, parts)) / parts)}
-					in, err := FromHistory(t.Context(), db, w)
+					w := trace.Window{From: start.Add(end.Sub(start) * time.Duration(i) / parts), To: start.Add(end.Sub(start) * time.Duration(min(j, parts)) / parts)}
+					in, err := trace.FromHistory(t.Context(), db, w)
 					if err != nil {
 						t.Fatal(err)
 					}
 					conserved(t, db, in)
 				}
 			}
-			whole, err := FromHistory(t.Context(), db, Window{})
+			whole, err := trace.FromHistory(t.Context(), db, trace.Window{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if refused, err := whole.Refusals(t.Context()); err != nil || len(refused) > 0 {
+			if refused, err := harness.Refusals(t.Context(), whole); err != nil || len(refused) > 0 {
 				t.Errorf("an API server took these, and is said to refuse %+v (%v)", refused, err)
 			}
 		})
 	}
 }
 
-func conserved(t *testing.T, db *history.DB, in *Input) {
+func conserved(t *testing.T, db *history.DB, in *trace.Input) {
 	t.Helper()
 	alive := map[string]bool{} // false: it ran to its end
 	window := fmt.Sprintf("window +%s to +%s", in.Start.Sub(spanStart(db)), in.End.Sub(spanStart(db)))
 	for _, ch := range append(slices.Clone(in.Initial), in.Changes...) {
 		p, ok := ch.Object.(*corev1.Pod)
-		if !ok || followsNode(p) {
+		if !ok || virtual.FollowsNode(p) {
 			continue
 		}
-		key := keyOf(p).String()
+		key := scalehist.NameOf(p).String()
 		_, there := alive[key]
 		switch ch.Op {
 		case scalehist.OpAdd:
@@ -175,7 +177,7 @@ func conserved(t *testing.T, db *history.DB, in *Input) {
 	}
 	want := 0
 	for _, p := range s.Objects.Pods {
-		if !followsNode(p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+		if !virtual.FollowsNode(p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 			want++
 		}
 	}

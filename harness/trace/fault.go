@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -65,6 +66,20 @@ type Fault struct {
 	Delay time.Duration
 	// Message is what the provider says; empty takes a stated text.
 	Message string
+}
+
+// NodeFault is a fault of nodes, at instants of the recording.
+type NodeFault struct {
+	// Kind is FaultNotReady or FaultSpotReclaim.
+	Kind FaultKind
+	// Node is the node it hits, or NodeGroup the group and Count how many nodes of it, the oldest first.
+	Node      string
+	NodeGroup string
+	Count     int
+	// To is when the nodes are back; zero is never. A reclaim has none.
+	From, To time.Time
+	// Recorded says that the recording shows it.
+	Recorded bool
 }
 
 // Instant is a time of the recording, or an offset from the start of the window.
@@ -153,19 +168,19 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// resolve makes the fault one of the provider or one of nodes, at instants of the recording.
-func (f Fault) resolve(in *Input) error {
+// AddFault makes the fault one of the provider or one of nodes, at instants of the recording.
+func (in *Input) AddFault(f Fault) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	if f.NodeGroup != "" {
-		if _, err := in.group(f.NodeGroup); err != nil {
+		if _, err := in.Group(f.NodeGroup); err != nil {
 			return err
 		}
 	}
 	from, to := f.From.resolve(in.Start), f.To.resolve(in.Start)
 	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
-		return fmt.Errorf("from %s is not before to %s", stamp(from), stamp(to))
+		return fmt.Errorf("from %s is not before to %s", moment.Stamp(from), moment.Stamp(to))
 	}
 	if f.Kind.ofNodes() {
 		in.NodeFaults = append(in.NodeFaults, NodeFault{Kind: f.Kind, NodeGroup: f.NodeGroup, Node: f.Node, Count: max(1, f.Count), From: from, To: to})

@@ -1,6 +1,7 @@
-package harness
+package trace
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,7 +40,7 @@ func (r *recorded) truth() *scalehist.RecordedTruth {
 	}
 	r.namePods(t.Steps)
 	groups := r.groups
-	for _, name := range sortedKeys(r.late) {
+	for _, name := range slices.Sorted(maps.Keys(r.late)) {
 		groups = append(slices.Clip(groups), r.late[name].group)
 	}
 	sum(t, groups)
@@ -57,8 +58,8 @@ func (r *recorded) steps() []scalehist.RecordedStep {
 	return r.eventSteps()
 }
 
-// truthUntil is what had happened by an instant: a replay that ends before the recording is held against that part.
-func (in *Input) truthUntil(until time.Time) *scalehist.RecordedTruth {
+// TruthUntil is what had happened by an instant: a replay that ends before the recording is held against that part.
+func (in *Input) TruthUntil(until time.Time) *scalehist.RecordedTruth {
 	t := in.Truth
 	out := &scalehist.RecordedTruth{
 		Source: t.Source, ScaledUpNodeGroups: map[string]int{}, ScaledDownNodeGroups: map[string]int{}, FinalSizes: map[string]int{},
@@ -68,7 +69,7 @@ func (in *Input) truthUntil(until time.Time) *scalehist.RecordedTruth {
 			out.Steps = append(out.Steps, s)
 		}
 	}
-	sum(out, in.allGroups())
+	sum(out, in.AllGroups())
 	in.recordWaits(out, until)
 	return out
 }

@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"context"
@@ -97,15 +97,15 @@ func (r *recorded) standing(in *Input, d *demands) (initial []scalehist.Change, 
 		case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
 		case p.Spec.NodeName != "" && nodes[p.Spec.NodeName]:
 			put(p)
-		case followsNode(p):
+		case virtual.FollowsNode(p):
 			// The virtual cluster gives each node its DaemonSet pods.
 		case r.departed[p.Spec.NodeName] && !d.effect[p.UID] && (p.DeletionTimestamp != nil || disruption(p) != nil):
 			// It was evicted, and its replacement stands already.
 		case p.Spec.NodeName != "":
-			in.Warnings = append(in.Warnings, fmt.Sprintf("pod %s stood on node %s at the start, which is not there: it starts pending", keyOf(p), p.Spec.NodeName))
-			pending = append(pending, asPending(p))
+			in.Warnings = append(in.Warnings, fmt.Sprintf("pod %s stood on node %s at the start, which is not there: it starts pending", scalehist.NameOf(p), p.Spec.NodeName))
+			pending = append(pending, AsPending(p))
 		default:
-			pending = append(pending, asPending(p))
+			pending = append(pending, AsPending(p))
 		}
 	}
 	return initial, pending
@@ -183,7 +183,7 @@ func ready(n *corev1.Node) corev1.ConditionStatus {
 // podCause: creations, deletions and changes of what the pod asks for. Bindings, status, evictions and the pods that
 // replace evicted ones are effects, and so are the pods of DaemonSets and kubelets, which follow their node.
 func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Object, d *demands, in *Input) (scalehist.Change, bool) {
-	if followsNode(p) {
+	if virtual.FollowsNode(p) {
 		return ch, false
 	}
 	switch ch.Op {
@@ -191,7 +191,7 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 		if d.replacement[p.UID] {
 			return ch, false
 		}
-		ch.Object = d.finite(asPending(p))
+		ch.Object = d.finite(AsPending(p))
 		return ch, true
 	case scalehist.OpDelete:
 		if d.effect[p.UID] {
@@ -218,7 +218,7 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 		return ch, false
 	}
 	first := d.first(p)
-	next := d.finite(asPending(p))
+	next := d.finite(AsPending(p))
 	next.Name, next.UID = first.Name, first.UID
 	next.Spec.NodeName = was.Spec.NodeName
 	ch.Object = next
@@ -263,12 +263,6 @@ func containersDiffer(a, b []corev1.Container) bool {
 	return false
 }
 
-// followsNode: the pods of DaemonSets and kubelets come and go with their node.
-func followsNode(p *corev1.Pod) bool {
-	k := ownerKind(p)
-	return k == "DaemonSet" || k == "Node"
-}
-
 func ownLabels(p *corev1.Pod) map[string]string {
 	out := map[string]string{}
 	for k, v := range p.Labels {
@@ -279,8 +273,8 @@ func ownLabels(p *corev1.Pod) map[string]string {
 	return out
 }
 
-// asPending is a pod as it was created: without node, status and the labels of its node.
-func asPending(p *corev1.Pod) *corev1.Pod {
+// AsPending is a pod as it was created: without node, status and the labels of its node.
+func AsPending(p *corev1.Pod) *corev1.Pod {
 	out := p.DeepCopy()
 	out.Spec.NodeName = ""
 	out.Status = corev1.PodStatus{Phase: corev1.PodPending}

@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"fmt"
@@ -77,8 +77,8 @@ type Input struct {
 
 	// Warnings say what the recording could not tell apart.
 	Warnings []string
-	// givenDelays names the groups whose delay was overridden.
-	givenDelays []string
+	// GivenDelays names the groups whose delay was overridden.
+	GivenDelays []string
 	// Hashes of the files behind it.
 	Hashes []scalehist.InputHash
 }
@@ -94,17 +94,17 @@ type GroupChange struct {
 	Keep []string
 }
 
-// check refuses an input no replay could make sense of.
-func (in *Input) check() error {
+// Check refuses an input no replay could make sense of.
+func (in *Input) Check() error {
 	if !in.Start.Before(in.End) {
 		return fmt.Errorf("window is empty: it starts at %s and ends at %s",
 			in.Start.Format(time.RFC3339Nano), in.End.Format(time.RFC3339Nano))
 	}
-	if len(in.allGroups()) == 0 {
+	if len(in.AllGroups()) == 0 {
 		return fmt.Errorf("no node groups at %s: nothing could scale; record them (scalehist record --node-groups) or import a log with kind NodeGroup",
 			in.Start.Format(time.RFC3339))
 	}
-	if err := checkSizes(in.allGroups()); err != nil {
+	if err := checkSizes(in.AllGroups()); err != nil {
 		return err
 	}
 	for i := 1; i < len(in.Changes); i++ {
@@ -131,14 +131,14 @@ func checkSizes(groups []scalehist.NodeGroup) error {
 	return nil
 }
 
-// group finds a node group by name, of the start or that comes later.
-func (in *Input) group(name string) (*scalehist.NodeGroup, error) {
+// Group finds a node group by name, of the start or that comes later.
+func (in *Input) Group(name string) (*scalehist.NodeGroup, error) {
 	i := slices.IndexFunc(in.NodeGroups, func(g scalehist.NodeGroup) bool { return g.Name == name })
 	if i < 0 {
 		if c := in.groupChange(name); c != nil {
 			return &c.Group, nil
 		}
-		return nil, fmt.Errorf("unknown node group %q: there are %s", name, strings.Join(groupNames(in.allGroups()), ", "))
+		return nil, fmt.Errorf("unknown node group %q: there are %s", name, strings.Join(groupNames(in.AllGroups()), ", "))
 	}
 	return &in.NodeGroups[i], nil
 }
@@ -152,6 +152,13 @@ func groupNames(groups []scalehist.NodeGroup) []string {
 	return names
 }
 
-func keyOf(o scalehist.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+// InitialNodes are the nodes at the start.
+func (in *Input) InitialNodes() []*corev1.Node {
+	var out []*corev1.Node
+	for _, ch := range in.Initial {
+		if n, ok := ch.Object.(*corev1.Node); ok {
+			out = append(out, n)
+		}
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"flag"
@@ -103,7 +103,7 @@ func speaksToAutoscalers(key string) bool {
 
 // TestAnnotationsPage: docs/annotations.md is the rules.
 func TestAnnotationsPage(t *testing.T) {
-	goldentest.Text(t, filepath.Join("..", "docs", "annotations.md"), annotationsPage(), *update)
+	goldentest.Text(t, filepath.Join("..", "..", "docs", "annotations.md"), annotationsPage(), *update)
 }
 
 func annotationsPage() string {

@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"slices"
@@ -19,9 +19,9 @@ type Terminations struct {
 	Median *time.Duration
 }
 
-// termination is how long a pod takes to stop here: as long as pods of its owner took in the recording, else as pods of the
+// Termination is how long a pod takes to stop here: as long as pods of its owner took in the recording, else as pods of the
 // recording did, else virtual.AssumedTermination.
-func (in *Input) termination(p *corev1.Pod) time.Duration {
+func (in *Input) Termination(p *corev1.Pod) time.Duration {
 	if o := metav1.GetControllerOfNoCopy(p); o != nil {
 		if d, ok := in.Terminations.Owners[o.UID]; ok {
 			return d

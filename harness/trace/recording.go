@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"context"
@@ -15,7 +15,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // Window is a part of a recording. Zero bounds are the recording's own.
@@ -26,7 +28,21 @@ type Window struct {
 // FromHistory reads the causes out of a window of a history. It is an error when the history has no state at the
 // start, or a gap inside the window touches pods or nodes.
 func FromHistory(ctx context.Context, db *history.DB, w Window) (*Input, error) {
-	from, to := db.Span()
+	return Of(db).Input(ctx, w)
+}
+
+// Recording reads windows of one history. What takes all of it is read once.
+type Recording struct {
+	db    *history.DB
+	whole *recorded
+}
+
+// Of is the recording in a history, which stays open as long as it is read.
+func Of(db *history.DB) *Recording { return &Recording{db: db} }
+
+// Input reads a window as FromHistory does.
+func (r *Recording) Input(ctx context.Context, w Window) (*Input, error) {
+	from, to := r.db.Span()
 	if w.From.IsZero() {
 		w.From = from
 	}
@@ -35,13 +51,13 @@ func FromHistory(ctx context.Context, db *history.DB, w Window) (*Input, error) 
 	}
 	if w.From.Before(from) || w.To.After(to) {
 		return nil, fmt.Errorf("window %s to %s is not inside the recording, which runs from %s to %s",
-			stamp(w.From), stamp(w.To), stamp(from), stamp(to))
+			moment.Stamp(w.From), moment.Stamp(w.To), moment.Stamp(from), moment.Stamp(to))
 	}
-	in, err := fromHistory(ctx, db, w, nil)
+	in, err := r.read(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	hash, err := db.Hash(ctx)
+	hash, err := r.db.Hash(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("hash the history: %w", err)
 	}
@@ -49,11 +65,24 @@ func FromHistory(ctx context.Context, db *history.DB, w Window) (*Input, error) 
 	return in, nil
 }
 
-// fromHistory is FromHistory without the hash. whole is the whole history if the caller has it.
-func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded) (*Input, error) {
+// Instant reads the state at an instant, for one decision. The failures of the whole history to deliver nodes are in it: what a
+// decision asks for comes later.
+func (r *Recording) Instant(ctx context.Context, at time.Time) (*Input, error) {
+	in, err := r.read(ctx, Window{From: at.Add(-time.Nanosecond), To: at})
+	if err != nil {
+		return nil, err
+	}
+	known := groupNames(in.AllGroups())
+	in.Faults = slices.DeleteFunc(r.whole.faults(), func(f cloudprovider.Fault) bool { return f.Group != "" && !slices.Contains(known, f.Group) })
+	return in, nil
+}
+
+// read is Input without the hash.
+func (r *Recording) read(ctx context.Context, w Window) (*Input, error) {
+	db := r.db
 	in := &Input{Name: historyName(db.Path()), Start: w.From.UTC(), End: w.To.UTC()}
 	if !in.Start.Before(in.End) {
-		return nil, in.check()
+		return nil, in.Check()
 	}
 	var err error
 	if in.Warnings, err = gaps(ctx, db, w); err != nil {
@@ -66,8 +95,8 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	if err := checkSizes(rec.groups); err != nil { // before anything is made for each node
 		return nil, err
 	}
-	if whole == nil {
-		if whole, err = loadWhole(ctx, db, rec); err != nil {
+	if r.whole == nil {
+		if r.whole, err = loadWhole(ctx, db, rec); err != nil {
 			return nil, err
 		}
 	}
@@ -76,13 +105,13 @@ func fromHistory(ctx context.Context, db *history.DB, w Window, whole *recorded)
 	}
 	in.Settings = rec.initial.CASettings
 	in.WorkerPools, in.MachineDeployments = rec.initial.WorkerPools, rec.initial.MachineDeployments
-	if err := rec.read(ctx, in, whole); err != nil {
+	if err := rec.read(ctx, in, r.whole); err != nil {
 		return nil, err
 	}
 	if in.Origin, err = db.Origin(ctx); err != nil {
 		return nil, fmt.Errorf("read origin: %w", err)
 	}
-	return in, in.check()
+	return in, in.Check()
 }
 
 // read fills in what the recording shows. Each part looks at all changes, of which a history may have millions, so ctx is looked at between
@@ -101,7 +130,7 @@ func (r *recorded) read(ctx context.Context, in *Input, whole *recorded) (err er
 		func() {
 			// How long nodes take is a trait of the group, and a short window may show none that came.
 			in.ProvisionDelays = whole.provisionDelays()
-			known := in.allGroups()
+			known := in.AllGroups()
 			maps.DeleteFunc(in.ProvisionDelays, func(name string, _ time.Duration) bool {
 				return !slices.ContainsFunc(known, func(g scalehist.NodeGroup) bool { return g.Name == name }) // it is of another time
 			})
@@ -143,7 +172,7 @@ func load(ctx context.Context, db *history.DB, w Window) (*recorded, error) {
 	rec := &recorded{start: w.From.UTC(), end: w.To.UTC()}
 	var err error
 	if rec.initial, err = db.SnapshotAt(ctx, rec.start); err != nil {
-		return nil, fmt.Errorf("snapshot at %s: %w", stamp(rec.start), err)
+		return nil, fmt.Errorf("snapshot at %s: %w", moment.Stamp(rec.start), err)
 	}
 	for change, err := range db.Changes(ctx, rec.start, rec.end) {
 		if err != nil {
@@ -163,7 +192,7 @@ func load(ctx context.Context, db *history.DB, w Window) (*recorded, error) {
 // loadWhole reads the whole history, which is rec itself if that is all of it.
 func loadWhole(ctx context.Context, db *history.DB, rec *recorded) (*recorded, error) {
 	from, to := db.Span()
-	if rec != nil && rec.start.Equal(from) && rec.end.Equal(to) {
+	if rec.start.Equal(from) && rec.end.Equal(to) {
 		return rec, nil
 	}
 	return load(ctx, db, Window{From: from, To: to})
@@ -198,8 +227,6 @@ func historyName(path string) string {
 	return name
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-
 // gaps refuses a window in which pods or nodes were not watched, which cannot be replayed faithfully, and warns of
 // one in which others were not.
 func gaps(ctx context.Context, db *history.DB, w Window) (warnings []string, err error) {
@@ -213,7 +240,7 @@ func gaps(ctx context.Context, db *history.DB, w Window) (warnings []string, err
 		}
 		kinds := strings.Join(g.Kinds, ", ")
 		if len(g.Kinds) > 0 && !slices.Contains(g.Kinds, "Pod") && !slices.Contains(g.Kinds, "Node") {
-			warnings = append(warnings, fmt.Sprintf("%s were not watched from %s to %s (%s): their changes then are missing", kinds, stamp(g.From), stamp(g.To), g.Why))
+			warnings = append(warnings, fmt.Sprintf("%s were not watched from %s to %s (%s): their changes then are missing", kinds, moment.Stamp(g.From), moment.Stamp(g.To), g.Why))
 			continue
 		}
 		if kinds == "" {
@@ -222,7 +249,7 @@ func gaps(ctx context.Context, db *history.DB, w Window) (warnings []string, err
 			kinds += " not"
 		}
 		return nil, fmt.Errorf("the recording has a gap from %s to %s, %s watched (%s): choose a window before or after it (--from, --to)",
-			stamp(g.From), stamp(g.To), kinds, g.Why)
+			moment.Stamp(g.From), moment.Stamp(g.To), kinds, g.Why)
 	}
 	return warnings, nil
 }

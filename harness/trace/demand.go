@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/moment"
 )
 
 // shortestRun is what a pod ran that was seen bound and finished at one instant; zero would be for ever.
@@ -123,7 +124,7 @@ func (d *demands) pair(l *life, lives map[types.UID]*life, order []types.UID) {
 	}
 	if i < 0 {
 		d.warnings = append(d.warnings, fmt.Sprintf("pod %s was evicted at %s and its owner %s/%s made no other: the recording cannot tell whether the demand ended there; taken as ended",
-			keyOf(l.pod), stamp(l.ended()), owner.Kind, owner.Name))
+			scalehist.NameOf(l.pod), moment.Stamp(l.ended()), owner.Kind, owner.Name))
 		return
 	}
 	next := lives[order[i]].pod

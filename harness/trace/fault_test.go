@@ -1,4 +1,4 @@
-package harness
+package trace
 
 import (
 	"strings"
@@ -123,7 +123,7 @@ func TestResolveFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.resolve(in); err != nil {
+		if err := in.AddFault(f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestResolveFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.resolve(in); err == nil || !strings.Contains(err.Error(), want) {
+		if err := in.AddFault(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}

@@ -1,10 +1,6 @@
-package harness
+package trace
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
@@ -28,23 +24,4 @@ func (r *recorded) guessBounds(whole *recorded) {
 			g.MaxSize = max(g.MaxSize, r.seenAtOnce[g.Name])
 		}
 	}
-}
-
-// guessedBounds is the warning about groups whose limit is a guess; none if there are none.
-func guessedBounds(groups []scalehist.NodeGroupResult) []string {
-	var list []string
-	first := ""
-	for _, g := range groups {
-		if g.GuessedMax {
-			list = append(list, fmt.Sprintf("%s %d", g.Name, g.MaxSize))
-			if first == "" {
-				first = g.Name
-			}
-		}
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("the recording does not show how large node groups may be, and their max sizes are guesses, the most nodes seen: %s; "+
-		"where one decides, the real autoscaler may have gone on (--bounds %s=MIN:MAX)", strings.Join(list, ", "), first)}
 }
