@@ -1,9 +1,11 @@
 package kvcl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"syscall"
 	"time"
 )
@@ -33,6 +35,13 @@ func (p *processes) lost(err error) error {
 
 // unanswered says whether a request failed because there was nobody at the other end, or no more.
 func unanswered(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var transport *url.Error // whatever the client says of it: HTTP/2 has words of its own for a connection that ended
+	if errors.As(err, &transport) {
+		return true
+	}
 	for _, cause := range []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
 		if errors.Is(err, cause) {
 			return true

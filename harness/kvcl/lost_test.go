@@ -1,8 +1,12 @@
 package kvcl
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -10,7 +14,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/scalehist/scalehist"
@@ -72,6 +78,24 @@ func checkHealthy(t *testing.T, p *processes) {
 		}
 		if r.Body.Close(); r.StatusCode != want {
 			t.Errorf("%s without a token: %s, want %d", path, r.Status, want)
+		}
+	}
+}
+
+// TestUnanswered: the transport has many words for a server that is no more there, and the end of the caller is not one of them.
+func TestUnanswered(t *testing.T) {
+	closed := errors.New("http2: client connection force closed via ClientConn.Close")
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{&url.Error{Op: "Delete", URL: "https://127.0.0.1:1/api/v1/nodes/n", Err: closed}, true},
+		{&url.Error{Op: "Get", URL: "https://127.0.0.1:1/", Err: context.Canceled}, false},
+		{fmt.Errorf("read the list: %w", io.ErrUnexpectedEOF), true},
+		{apierrors.NewNotFound(schema.GroupResource{Resource: "nodes"}, "n"), false},
+	} {
+		if got := unanswered(c.err); got != c.want {
+			t.Errorf("%v: unanswered %t, want %t", c.err, got, c.want)
 		}
 	}
 }
