@@ -3,8 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/scalehist/scalehist/internal/moment"
@@ -38,51 +36,18 @@ var eventRules = []Rule{
 		Advice: "nothing for a replay; counts of events in this history are too high"},
 }
 
-var (
-	// triggered is what a cluster-autoscaler writes on a pod: "pod triggered scale-up: [{ng 1->2 (max: 5)}]".
-	triggered = regexp.MustCompile(`\{(\S+) (\d+)->(\d+) \(max: \d+\)\}`)
-	// sized is what it writes on its status ConfigMap, after the fact.
-	sized = regexp.MustCompile(`^Scale-up: group (\S+) size set to (\d+) instead of (\d+) \(max: \d+\)$`)
-)
-
 // loop is how far apart events and sizes of one loop may be: loops are a scan interval apart, 10 s by default.
 const loop = 10 * time.Second
 
-// told is one growth of a group as an event tells it.
-type told struct {
-	event    history.Event
-	group    string
-	from, to int
-}
-
-// growths are the scale-ups that events of the window tell of. Events that only repeat in the window are left out.
-func (in *Input) growths() []told {
-	var out []told
+// growths are the scale-ups that events of the window state. Events that only repeat in the window are left out.
+func (in *Input) growths() []history.Growth {
+	var out []history.Growth
 	for _, e := range in.Events {
-		if e.ObservedAt.Before(in.From) {
-			continue
-		}
-		switch e.Reason {
-		case "TriggeredScaleUp":
-			for _, m := range triggered.FindAllStringSubmatch(e.Message, -1) {
-				out = append(out, told{e, m[1], atoi(m[2]), atoi(m[3])})
-			}
-		case "ScaledUpGroup":
-			if m := sized.FindStringSubmatch(e.Message); m != nil {
-				out = append(out, told{e, m[1], atoi(m[3]), atoi(m[2])})
-			}
+		if !e.ObservedAt.Before(in.From) {
+			out = append(out, e.Growths()...)
 		}
 	}
 	return out
-}
-
-// atoi reads digits that a regular expression has matched; more of them than a size has are no size.
-func atoi(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 func regarding(e history.Event) string {
@@ -127,9 +92,9 @@ func unknownScaleUp(_ context.Context, in *Input) ([]Finding, error) {
 	var out []Finding
 	done := map[string]bool{}
 	for _, g := range in.growths() {
-		if r := (ref{kind: "NodeGroup", name: g.group}); !in.scene.seen[r] && !done[g.group] {
-			done[g.group] = true
-			out = append(out, Finding{At: g.event.ObservedAt, Object: r.String(), Message: fmt.Sprintf("event %s says %d->%d, and the group was not recorded", g.event.Reason, g.from, g.to)})
+		if r := (ref{kind: "NodeGroup", name: g.NodeGroup}); !in.scene.seen[r] && !done[g.NodeGroup] {
+			done[g.NodeGroup] = true
+			out = append(out, Finding{At: g.Event.ObservedAt, Object: r.String(), Message: fmt.Sprintf("event %s says %d->%d, and the group was not recorded", g.Event.Reason, g.From, g.To)})
 		}
 	}
 	return out, nil
@@ -176,8 +141,8 @@ func silentSteps(_ context.Context, in *Input) ([]Finding, error) {
 	for _, s := range steps {
 		found := false
 		for _, g := range growths {
-			apart := min(g.event.At.Sub(s.at).Abs(), g.event.ObservedAt.Sub(s.at).Abs())
-			found = found || g.group == s.group && g.from < s.to && g.to > s.from && apart <= loop
+			apart := min(g.Event.At.Sub(s.at).Abs(), g.Event.ObservedAt.Sub(s.at).Abs())
+			found = found || g.NodeGroup == s.group && g.From < s.to && g.To > s.from && apart <= loop
 		}
 		if !found {
 			out = append(out, Finding{At: s.at, Object: "NodeGroup " + s.group, Message: fmt.Sprintf("target size %d->%d, and no event says so", s.from, s.to)})
@@ -194,23 +159,23 @@ func missingSteps(_ context.Context, in *Input) ([]Finding, error) {
 	var out []Finding
 	done := map[step]bool{}
 	for _, g := range in.growths() {
-		if len(sizes[g.group]) == 0 || g.event.ObservedAt.Add(loop).After(in.To) {
+		if len(sizes[g.NodeGroup]) == 0 || g.Event.ObservedAt.Add(loop).After(in.To) {
 			continue // unknown, counted from nodes, or the size may have followed after the window
 		}
 		reached := 0 // the largest size in force around the event
-		for i, s := range sizes[g.group] {
-			over := i+1 < len(sizes[g.group]) && sizes[g.group][i+1].at.Before(g.event.At.Add(-loop))
-			if !over && !s.at.After(g.event.ObservedAt.Add(loop)) {
+		for i, s := range sizes[g.NodeGroup] {
+			over := i+1 < len(sizes[g.NodeGroup]) && sizes[g.NodeGroup][i+1].at.Before(g.Event.At.Add(-loop))
+			if !over && !s.at.After(g.Event.ObservedAt.Add(loop)) {
 				reached = max(reached, s.to)
 			}
 		}
-		key := step{g.event.At, g.group, g.from, g.to} // one event for each pod
-		if reached >= g.to || done[key] {
+		key := step{g.Event.At, g.NodeGroup, g.From, g.To} // one event for each pod
+		if reached >= g.To || done[key] {
 			continue
 		}
 		done[key] = true
-		out = append(out, Finding{At: g.event.ObservedAt, Object: "NodeGroup " + g.group,
-			Message: fmt.Sprintf("event %s says %d->%d, the target size was %d at most", g.event.Reason, g.from, g.to, reached)})
+		out = append(out, Finding{At: g.Event.ObservedAt, Object: "NodeGroup " + g.NodeGroup,
+			Message: fmt.Sprintf("event %s says %d->%d, the target size was %d at most", g.Event.Reason, g.From, g.To, reached)})
 	}
 	return out, nil
 }
@@ -220,7 +185,7 @@ func sizesFromEvents(_ context.Context, in *Input) ([]Finding, error) {
 	if steps, _ := in.steps(); len(steps) > 0 || len(growths) == 0 {
 		return nil, nil
 	}
-	return []Finding{{At: growths[0].event.ObservedAt, Message: fmt.Sprintf("events tell %s of a group (this one is the first), and no recorded target size grows", plural.Of(len(growths), "growth"))}}, nil
+	return []Finding{{At: growths[0].Event.ObservedAt, Message: fmt.Sprintf("events tell %s of a group (this one is the first), and no recorded target size grows", plural.Of(len(growths), "growth"))}}, nil
 }
 
 func duplicateEvents(_ context.Context, in *Input) ([]Finding, error) {

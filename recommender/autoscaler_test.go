@@ -15,7 +15,6 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
-	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // testCluster is a scalehist.Cluster of plain objects. Evicted pods go at once, unless their eviction is refused.
@@ -206,7 +205,7 @@ func TestAutoscalerLetsANodeStay(t *testing.T) {
 	r.cluster.refuse = true
 	r.after(0)
 	r.after(time.Minute)
-	if !nodetemplate.HasTaint(r.cluster.objects.Nodes[1], nodetemplate.ToBeDeletedTaint) {
+	if !scalehist.HasTaint(r.cluster.objects.Nodes[1], scalehist.ToBeDeletedTaint) {
 		t.Fatal("the node is not tainted")
 	}
 	at, ok := r.a.NextWork()
@@ -226,7 +225,7 @@ func TestAutoscalerLetsANodeStay(t *testing.T) {
 	if len(notes) != 1 || notes[0] != "node a-1 stays: 1 pod could not be evicted within 2m0s: the budget needs it" {
 		t.Errorf("%q", notes)
 	}
-	if nodetemplate.HasTaint(r.cluster.objects.Nodes[1], nodetemplate.ToBeDeletedTaint) {
+	if scalehist.HasTaint(r.cluster.objects.Nodes[1], scalehist.ToBeDeletedTaint) {
 		t.Error("the node is still tainted")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/simulator/drain"
 	"github.com/scalehist/scalehist/simulator/fit"
@@ -204,7 +205,7 @@ func (c *cluster) findTemplate(g *group) {
 			continue
 		}
 		ok, since := nodetemplate.Ready(n)
-		if ok && since.Add(nodeStable).Before(c.req.Now) && !n.Spec.Unschedulable && !nodetemplate.HasTaint(n, nodetemplate.ToBeDeletedTaint) {
+		if ok && since.Add(nodeStable).Before(c.req.Now) && !n.Spec.Unschedulable && !scalehist.HasTaint(n, scalehist.ToBeDeletedTaint) {
 			c.fromNode(g, n)
 			return
 		}
@@ -277,7 +278,7 @@ func (c *cluster) listNodes() {
 		c.taken[n.Name] = true
 		g := c.groupOf[n.Name]
 		ok, _ := nodetemplate.Ready(n)
-		if g == nil || g.node == nil || ok || !n.CreationTimestamp.Add(nodeStartup).After(c.req.Now) || nodetemplate.HasTaint(n, nodetemplate.ToBeDeletedTaint) {
+		if g == nil || g.node == nil || ok || !n.CreationTimestamp.Add(nodeStartup).After(c.req.Now) || scalehist.HasTaint(n, scalehist.ToBeDeletedTaint) {
 			c.nodes = append(c.nodes, n)
 			c.real[n.Name] = true
 			continue

@@ -8,10 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/simulator/drain"
 	"github.com/scalehist/scalehist/simulator/fit"
-	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // noScaleDownAnnotation ("true") on a node keeps it, as upstream has it.
@@ -112,7 +112,7 @@ func (p *planner) leavers(judge *drain.Judge, busy map[string]bool, stay func(*c
 		l := &leaver{node: n, g: g, at: at}
 		l.utilization = p.utilization(at, k.IgnoreDaemonSets)
 		switch {
-		case nodetemplate.HasTaint(n, nodetemplate.ToBeDeletedTaint):
+		case scalehist.HasTaint(n, scalehist.ToBeDeletedTaint):
 			stay(n, "being deleted already")
 		case n.Annotations[noScaleDownAnnotation] == "true":
 			stay(n, "annotation %s", noScaleDownAnnotation)
@@ -174,7 +174,7 @@ func (p *planner) move(ctx context.Context, l *leaver, gone map[string]bool) ([]
 	s := c.Snapshot()
 	s.Fork()
 	empty := *l.node
-	empty.Spec.Taints = append([]corev1.Taint{{Key: nodetemplate.ToBeDeletedTaint, Effect: corev1.TaintEffectNoSchedule}}, l.node.Spec.Taints...)
+	empty.Spec.Taints = append([]corev1.Taint{{Key: scalehist.ToBeDeletedTaint, Effect: corev1.TaintEffectNoSchedule}}, l.node.Spec.Taints...)
 	if err := s.ReplaceNode(l.at, fit.NewNodeInfo(&empty)); err != nil {
 		return nil, nil, fmt.Errorf("simulate the removal of node %s: %w", l.node.Name, err)
 	}
@@ -185,7 +185,7 @@ func (p *planner) move(ctx context.Context, l *leaver, gone map[string]bool) ([]
 		to := -1
 		for at := range p.cluster.nodes {
 			n := s.NodeInfo(at).Node()
-			if at == l.at || gone[n.Name] || !p.real[n.Name] || n.Spec.Unschedulable || nodetemplate.HasTaint(n, nodetemplate.ToBeDeletedTaint) {
+			if at == l.at || gone[n.Name] || !p.real[n.Name] || n.Spec.Unschedulable || scalehist.HasTaint(n, scalehist.ToBeDeletedTaint) {
 				continue
 			}
 			if c.Fits(ctx, &free, at) {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
-	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // removalPoll is the time between two looks at a node that is being drained.
@@ -91,10 +90,10 @@ func (l *loop) start(ctx context.Context, s ScaleDown) error {
 	if n == nil {
 		return errors.New("there is no such node")
 	}
-	if nodetemplate.HasTaint(n, nodetemplate.ToBeDeletedTaint) {
+	if scalehist.HasTaint(n, scalehist.ToBeDeletedTaint) {
 		return errors.New("it is being deleted already")
 	}
-	taint := corev1.Taint{Key: nodetemplate.ToBeDeletedTaint, Value: strconv.FormatInt(l.now.Unix(), 10), Effect: corev1.TaintEffectNoSchedule}
+	taint := corev1.Taint{Key: scalehist.ToBeDeletedTaint, Value: strconv.FormatInt(l.now.Unix(), 10), Effect: corev1.TaintEffectNoSchedule}
 	if err := l.cluster.SetTaints(ctx, n.Name, append(slices.Clone(n.Spec.Taints), taint)); err != nil {
 		return fmt.Errorf("taint it: %w", err)
 	}
@@ -204,7 +203,7 @@ func (l *loop) release(ctx context.Context, x *removal, why string) {
 	if n == nil {
 		return
 	}
-	taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == nodetemplate.ToBeDeletedTaint })
+	taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == scalehist.ToBeDeletedTaint })
 	if err := l.cluster.SetTaints(ctx, x.node, taints); err != nil {
 		l.note("node %s keeps its deletion taint: %v", x.node, err)
 	}

@@ -45,7 +45,7 @@ func TestWholeGroupFails(t *testing.T) {
 		t.Errorf("removed %v, %d under way; want none", gone(all), r.a.down.deletions.count())
 	}
 	for _, n := range c.objects.Nodes {
-		if hasTaint(n, toBeDeletedTaint) {
+		if scalehist.HasTaint(n, toBeDeletedTaint) {
 			t.Errorf("%s keeps its taint", n.Name)
 		}
 	}

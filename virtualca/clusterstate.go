@@ -145,7 +145,7 @@ func (r *readiness) count(n *corev1.Node, now time.Time, startup time.Duration) 
 	r.registered++
 	isReady, _ := ready(n)
 	switch {
-	case hasTaint(n, toBeDeletedTaint):
+	case scalehist.HasTaint(n, toBeDeletedTaint):
 		r.deleted++
 	case suspended(n):
 		r.suspended++

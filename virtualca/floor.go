@@ -4,6 +4,8 @@ import (
 	"sort"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist"
 )
 
 // floor is what may still be removed before the cluster falls below its least cores, memory or devices
@@ -35,7 +37,7 @@ func (l *loop) newFloor() *floor {
 	snapshot := l.a.checker.Snapshot()
 	for at := range snapshot.Len() {
 		n := snapshot.NodeInfo(at).Node()
-		if hasTaint(n, toBeDeletedTaint) || l.a.down.deletions.of(n.Name) != nil {
+		if scalehist.HasTaint(n, toBeDeletedTaint) || l.a.down.deletions.of(n.Name) != nil {
 			continue
 		}
 		group := l.groupOf[n.Name]

@@ -172,7 +172,7 @@ func (l *loop) cleanUp(ctx context.Context) error {
 			continue
 		}
 		taints := n.Spec.Taints
-		deleting := hasTaint(n, toBeDeletedTaint)
+		deleting := scalehist.HasTaint(n, toBeDeletedTaint)
 		if deleting {
 			taints = without(taints, toBeDeletedTaint)
 		}

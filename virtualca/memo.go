@@ -101,7 +101,7 @@ func (l *loop) steadyUntil() (time.Time, bool) {
 	for at := range s.Len() {
 		n := s.NodeInfo(at)
 		f := l.facts(n)
-		if f.timed || f.claims > 0 || hasTaint(n.Node(), toBeDeletedTaint) {
+		if f.timed || f.claims > 0 || scalehist.HasTaint(n.Node(), toBeDeletedTaint) {
 			return until, false
 		}
 		if f.until.Before(until) {

@@ -8,13 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // Taints upstream knows (cluster-autoscaler, utils/taints).
 const (
-	toBeDeletedTaint       = nodetemplate.ToBeDeletedTaint
-	deletionCandidateTaint = nodetemplate.DeletionCandidateTaint
+	toBeDeletedTaint       = scalehist.ToBeDeletedTaint
+	deletionCandidateTaint = scalehist.DeletionCandidateTaint
 	startupTaintPrefix     = "startup-taint.cluster-autoscaler.kubernetes.io/"
 	ignoreTaintPrefix      = "ignore-taint.cluster-autoscaler.kubernetes.io/"
 	statusTaintPrefix      = "status-taint.cluster-autoscaler.kubernetes.io/"
@@ -23,8 +24,6 @@ const (
 
 // ready says whether a node counts as ready, and since when its state is what it is.
 func ready(n *corev1.Node) (bool, time.Time) { return nodetemplate.Ready(n) }
-
-func hasTaint(n *corev1.Node, key string) bool { return nodetemplate.HasTaint(n, key) }
 
 func (s *Settings) startupTaint(key string) bool {
 	return slices.Contains(s.StartupTaints, key) || strings.HasPrefix(key, startupTaintPrefix) || strings.HasPrefix(key, ignoreTaintPrefix) ||

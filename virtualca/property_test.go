@@ -104,7 +104,7 @@ func checkMoves(t *rapid.T, o *scalehist.Objects, d scalehist.Decision) {
 	}
 	free, need := int64(0), int64(0)
 	for _, n := range o.Nodes {
-		if !leaving[n.Name] && !hasTaint(n, toBeDeletedTaint) {
+		if !leaving[n.Name] && !scalehist.HasTaint(n, toBeDeletedTaint) {
 			free += n.Status.Allocatable.Cpu().MilliValue()
 		}
 	}

@@ -145,7 +145,7 @@ func TestRefusedEviction(t *testing.T) {
 	if len(c.evicted) != 12 {
 		t.Errorf("%d evictions were tried, want 12 in 2 minutes", len(c.evicted))
 	}
-	if n := c.objects.Nodes[0]; hasTaint(n, toBeDeletedTaint) || n.Spec.Unschedulable {
+	if n := c.objects.Nodes[0]; scalehist.HasTaint(n, toBeDeletedTaint) || n.Spec.Unschedulable {
 		t.Errorf("the node is not free again: %v", n.Spec)
 	}
 	if r.target("a") != 2 || len(gone(all)) > 0 {
@@ -175,7 +175,7 @@ func TestPodThatDoesNotTerminate(t *testing.T) {
 		t.Errorf("a node being removed is a candidate again: %v", got)
 	}
 	r.loops(150*time.Second, 3*time.Minute)
-	if r.a.down.deletions.count() != 0 || hasTaint(c.objects.Nodes[0], toBeDeletedTaint) {
+	if r.a.down.deletions.count() != 0 || scalehist.HasTaint(c.objects.Nodes[0], toBeDeletedTaint) {
 		t.Error("after 30s and 30s more the removal has not failed")
 	}
 }
@@ -187,7 +187,7 @@ func TestSparedNode(t *testing.T) {
 	r.loops(0, 90*time.Second)
 	c.objects.Pods = append(c.objects.Pods, on("a-0", testPod("late", "web", "1", "1Gi")))
 	all := r.loops(2*time.Minute, 2*time.Minute)
-	if len(gone(all)) > 0 || hasTaint(c.objects.Nodes[0], toBeDeletedTaint) {
+	if len(gone(all)) > 0 || scalehist.HasTaint(c.objects.Nodes[0], toBeDeletedTaint) {
 		t.Errorf("removed %v, taints %v; want the node spared", gone(all), c.objects.Nodes[0].Spec.Taints)
 	}
 }
@@ -202,7 +202,7 @@ func TestTaintFailure(t *testing.T) {
 	if got := all[4].ScaleDown; got != scalehist.ScaleDownInCooldown {
 		t.Errorf("the loop after a failure: got %s, want a cooldown", got)
 	}
-	if hasTaint(c.objects.Nodes[0], toBeDeletedTaint) || r.a.down.deletions.count() != 0 {
+	if scalehist.HasTaint(c.objects.Nodes[0], toBeDeletedTaint) || r.a.down.deletions.count() != 0 {
 		t.Error("the node that was tainted with the failed one is not free again")
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist"
 )
 
 // deletionTaint keeps pods off a node that is being removed; its value is the time in seconds.
@@ -21,7 +23,7 @@ func (l *loop) markToBeDeleted(ctx context.Context, name string) error {
 	if n == nil {
 		return fmt.Errorf("node %s is gone", name)
 	}
-	if !hasTaint(n, toBeDeletedTaint) {
+	if !scalehist.HasTaint(n, toBeDeletedTaint) {
 		if err := l.a.cluster.SetTaints(ctx, name, append(slices.Clone(n.Spec.Taints), deletionTaint(l.now))); err != nil {
 			return fmt.Errorf("taint node %s: %w", name, err)
 		}
@@ -38,7 +40,7 @@ func (l *loop) markToBeDeleted(ctx context.Context, name string) error {
 // cleans up.
 func (l *loop) release(ctx context.Context, name string) {
 	n := nodeNamed(l.a.cluster.Cluster(), name)
-	if n == nil || !hasTaint(n, toBeDeletedTaint) {
+	if n == nil || !scalehist.HasTaint(n, toBeDeletedTaint) {
 		return
 	}
 	if err := l.a.cluster.SetTaints(ctx, name, without(n.Spec.Taints, toBeDeletedTaint)); err != nil {
@@ -65,10 +67,10 @@ func (l *loop) updateSoftTaints(ctx context.Context) {
 	}
 	for _, unneeded := range []bool{false, true} {
 		for _, n := range l.objects.Nodes {
-			if _, grouped := l.groupOf[n.Name]; !grouped || hasTaint(n, toBeDeletedTaint) || l.a.down.deletions.of(n.Name) != nil {
+			if _, grouped := l.groupOf[n.Name]; !grouped || scalehist.HasTaint(n, toBeDeletedTaint) || l.a.down.deletions.of(n.Name) != nil {
 				continue
 			}
-			if is := l.a.down.unneeded[n.Name] != nil; is != unneeded || is == hasTaint(n, deletionCandidateTaint) {
+			if is := l.a.down.unneeded[n.Name] != nil; is != unneeded || is == scalehist.HasTaint(n, deletionCandidateTaint) {
 				continue
 			}
 			if left--; left < 0 {

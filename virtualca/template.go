@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
@@ -101,7 +102,7 @@ func (l *loop) template(group string) *template {
 // goodExample: the node is Ready for more than a minute, schedulable, and stays.
 func (l *loop) goodExample(n *corev1.Node) bool {
 	ok, since := ready(n)
-	return ok && since.Add(nodeStable).Before(l.now) && !n.Spec.Unschedulable && !hasTaint(n, toBeDeletedTaint)
+	return ok && since.Add(nodeStable).Before(l.now) && !n.Spec.Unschedulable && !scalehist.HasTaint(n, toBeDeletedTaint)
 }
 
 // fromNode makes an example of a real node. The snapshot is as the cluster is.

@@ -24,16 +24,6 @@ import (
 // ReplicaSet controller answers within its sync; a minute covers a controller that was down or rate-limited.
 const replacementWithin = time.Minute
 
-// The taints an autoscaler writes. A cluster-autoscaler: on a node on its way out, and on one that may be next. Karpenter: on
-// a node on its way out, under one key since v1 and under the other before
-// (https://karpenter.sh/docs/concepts/disruption/, and its upgrade guide to v1).
-const (
-	toBeDeletedTaint         = "ToBeDeletedByClusterAutoscaler"
-	deletionCandidateTaint   = "DeletionCandidateOfClusterAutoscaler"
-	karpenterDisruptedTaint  = "karpenter.sh/disrupted"
-	karpenterDisruptionTaint = "karpenter.sh/disruption"
-)
-
 // causes splits the recording: what stood at the start, and what the workload did afterwards.
 func (r *recorded) causes(ctx context.Context, in *Input) (initial, changes []scalehist.Change, err error) {
 	in.RecordedNodes = map[types.UID]string{}
@@ -305,7 +295,7 @@ func withoutAutoscalerTaints(n *corev1.Node) *corev1.Node {
 	})
 	effect := func(t corev1.Taint) bool {
 		switch t.Key {
-		case toBeDeletedTaint, deletionCandidateTaint, karpenterDisruptedTaint, karpenterDisruptionTaint:
+		case scalehist.ToBeDeletedTaint, scalehist.DeletionCandidateTaint, scalehist.KarpenterDisruptedTaint, scalehist.KarpenterDisruptionTaint:
 			return true
 		case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
 			return !down
@@ -316,7 +306,7 @@ func withoutAutoscalerTaints(n *corev1.Node) *corev1.Node {
 		return n
 	}
 	out := n.DeepCopy()
-	if hasTaint(n, toBeDeletedTaint) {
+	if scalehist.HasTaint(n, scalehist.ToBeDeletedTaint) {
 		out.Spec.Unschedulable = false // --cordon-node-before-terminating cordons with the taint; Karpenter does not
 	}
 	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, effect)

@@ -106,7 +106,7 @@ func (r *recorded) deletionDelay() (time.Duration, bool) {
 	marked := map[string]time.Time{}
 	for _, ch := range r.changes {
 		n, ok := ch.Object.(*corev1.Node)
-		if !ok || !toBeDeleted(n) {
+		if !ok || !scalehist.BeingRemoved(n) {
 			continue
 		}
 		if _, known := marked[objectID(n)]; !known {

@@ -274,23 +274,14 @@ func (r *recorded) leavingNodes() map[string][]stretch {
 		}
 	}
 	for _, n := range r.initial.Objects.Nodes {
-		see(n, r.start, toBeDeleted(n))
+		see(n, r.start, scalehist.BeingRemoved(n))
 	}
 	for _, ch := range r.changes {
 		if n, ok := ch.Object.(*corev1.Node); ok {
-			see(n, ch.At, ch.Op == scalehist.OpDelete || toBeDeleted(n))
+			see(n, ch.At, ch.Op == scalehist.OpDelete || scalehist.BeingRemoved(n))
 		}
 	}
 	return out
-}
-
-// toBeDeleted: the recorded autoscaler, of either kind, has begun to remove the node.
-func toBeDeleted(n *corev1.Node) bool {
-	return hasTaint(n, toBeDeletedTaint, karpenterDisruptedTaint, karpenterDisruptionTaint)
-}
-
-func hasTaint(n *corev1.Node, keys ...string) bool {
-	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return slices.Contains(keys, t.Key) })
 }
 
 func later(a, b time.Time) time.Time {

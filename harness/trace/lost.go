@@ -36,7 +36,7 @@ func (r *recorded) lostNodes() []NodeFault {
 	var gone []scalehist.Change
 	for _, ch := range r.changes {
 		if n, ok := ch.Object.(*corev1.Node); ok && ch.Op == scalehist.OpDelete && r.grouped(n, ch.At) && (!r.departed[n.Name] || !r.stood(n)) {
-			if toBeDeleted(n) {
+			if scalehist.BeingRemoved(n) {
 				take(r.groupOf(n), ch.At)
 				continue
 			}
@@ -89,7 +89,7 @@ func (r *recorded) failedNodes() []NodeFault {
 			if _, known := came[id]; known {
 				came[id] = true
 			}
-		case came[id] && !down && !toBeDeleted(n):
+		case came[id] && !down && !scalehist.BeingRemoved(n):
 			open[id] = len(out)
 			out = append(out, NodeFault{Kind: FaultNotReady, NodeGroup: r.groupOf(n), Count: 1, From: ch.At, Recorded: true})
 		}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // priorityConfigMap is what upstream's priority expander reads (--expander=priority).
@@ -43,7 +44,7 @@ func (r *recorded) seenLoops() (seen []time.Time, started time.Time) {
 		}
 	}
 	for _, e := range r.events {
-		inLoop := loopReasons[e.Reason] && strings.Contains(e.Component, "cluster-autoscaler") || e.Reason == "ScaleDown" && e.Message == markedToBeDeleted
+		inLoop := loopReasons[e.Reason] && strings.Contains(e.Component, "cluster-autoscaler") || e.Reason == "ScaleDown" && e.Message == history.MarkedForRemoval
 		if inLoop && e.ObservedAt.After(from) && !e.ObservedAt.After(to) {
 			seen = append(seen, e.ObservedAt)
 		}

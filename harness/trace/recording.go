@@ -183,7 +183,7 @@ func load(ctx context.Context, db *history.DB, w Window) (*recorded, error) {
 	if rec.events, err = db.Events(ctx, history.EventFilter{To: rec.end}); err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
-	rec.departed = departed(rec.initial)
+	rec.departed = history.Departed(rec.initial)
 	rec.groups = rec.initialGroups()
 	rec.lifetimes()
 	return rec, nil
@@ -254,37 +254,12 @@ func gaps(ctx context.Context, db *history.DB, w Window) (warnings []string, err
 	return warnings, nil
 }
 
-// departed are the nodes at the start that the recorded autoscaler had taken off the target size already, but that were
-// still there: tainted, and more than the target size of their group.
-func departed(s *scalehist.ClusterSnapshot) map[string]bool {
-	over := map[string]int{}
-	for _, n := range s.Nodes {
-		over[n.NodeGroup]++
-	}
-	for _, g := range s.NodeGroups {
-		over[g.Name] -= g.TargetSize
-	}
-	out := map[string]bool{}
-	for _, n := range s.Nodes {
-		if n.NodeGroup != "" && over[n.NodeGroup] > 0 && toBeDeleted(n.Node) {
-			over[n.NodeGroup]--
-			out[n.Name] = true
-		}
-	}
-	return out
-}
-
 // initialGroups are the node groups at the start. A target size ahead of the nodes is kept: those nodes are on their way.
 func (r *recorded) initialGroups() []scalehist.NodeGroup {
 	groups := slices.Clone(r.initial.NodeGroups)
-	nodes := map[string]int{}
-	for _, n := range r.initial.Nodes {
-		if !r.departed[n.Name] {
-			nodes[n.NodeGroup]++
-		}
-	}
+	sizes := history.SizesAt(r.initial)
 	for i := range groups {
-		groups[i].TargetSize = max(groups[i].TargetSize, nodes[groups[i].Name])
+		groups[i].TargetSize = sizes[groups[i].Name]
 	}
 	return groups
 }

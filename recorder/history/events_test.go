@@ -83,11 +83,11 @@ func TestStepsFromEventsWhereSizesDoNotMove(t *testing.T) {
 		change(time.Second, scalehist.OpAdd, onPod(1, "b", "pod triggered scale-up: [{p3 1->3 (max: 3)} {p2 1->2 (max: 3)}]")),
 		change(time.Second, scalehist.OpAdd, onPod(2, "a", "pod triggered scale-up: [{p3 1->3 (max: 3)}]")),
 	)
-	steps, source, err := db.Steps(t.Context(), time.Time{}, time.Time{})
+	steps, source, err := db.Steps(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []scalehist.RecordedStep{{At: start, NodeGroup: "p3", From: 1, To: 3, Pods: []string{"default/a", "default/b"}}, {At: start, NodeGroup: "p2", From: 1, To: 2, Pods: []string{"default/b"}}}
+	want := []scalehist.RecordedStep{{At: at(time.Second), NodeGroup: "p3", From: 1, To: 3, Pods: []string{"default/a", "default/b"}}, {At: at(time.Second), NodeGroup: "p2", From: 1, To: 2, Pods: []string{"default/b"}}}
 	if diff := cmp.Diff(want, steps); diff != "" || source != history.StepsFromEvents {
 		t.Errorf("steps from %s (-want +got):\n%s", source, diff)
 	}
@@ -100,7 +100,7 @@ func TestStepsFromSizes(t *testing.T) {
 		change(10*time.Second, scalehist.OpUpdate, nodeGroup("g", 3)),
 		change(time.Minute, scalehist.OpDelete, nodeGroup("g", 3)),
 	)
-	steps, source, err := db.Steps(t.Context(), start, time.Time{})
+	steps, source, err := db.Steps(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
@@ -37,10 +38,10 @@ func templateOf(nodes []*corev1.Node) *v1alpha1.NodeTemplate {
 
 // passingTaints are put on single nodes for a while by the node lifecycle and the autoscalers; a new node has none.
 var passingTaints = []string{
-	"ToBeDeletedByClusterAutoscaler",
-	"DeletionCandidateOfClusterAutoscaler",
-	"karpenter.sh/disrupted",
-	"karpenter.sh/disruption",
+	scalehist.ToBeDeletedTaint,
+	scalehist.DeletionCandidateTaint,
+	scalehist.KarpenterDisruptedTaint,
+	scalehist.KarpenterDisruptionTaint,
 	"karpenter.sh/unregistered",
 	"node.cloudprovider.kubernetes.io/uninitialized",
 	"node.cloudprovider.kubernetes.io/shutdown",

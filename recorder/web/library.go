@@ -393,7 +393,7 @@ func (d *Detail) read(ctx context.Context, db *history.DB) error {
 		return err
 	}
 	d.NodeGroups = append(d.NodeGroups, groups...)
-	steps, source, err := db.Steps(ctx, time.Time{}, time.Time{})
+	steps, source, err := db.Steps(ctx)
 	if err != nil {
 		return err
 	}

@@ -212,7 +212,7 @@ func (l *library) series(ctx context.Context, name string, from, to time.Time, l
 		}
 		b.series.fill(&s)
 		var err error
-		if s.Steps, s.StepsFrom, err = db.Steps(ctx, time.Time{}, time.Time{}); err != nil {
+		if s.Steps, s.StepsFrom, err = db.Steps(ctx); err != nil {
 			return err
 		}
 		s.Steps = slices.DeleteFunc(s.Steps, func(step scalehist.RecordedStep) bool {

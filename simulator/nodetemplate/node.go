@@ -1,16 +1,11 @@
 package nodetemplate
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-)
 
-// Taints of the autoscaler that upstream puts on nodes (cluster-autoscaler, utils/taints).
-const (
-	ToBeDeletedTaint       = "ToBeDeletedByClusterAutoscaler"
-	DeletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler"
+	"github.com/scalehist/scalehist"
 )
 
 // conditionTaints are put on nodes for conditions that a fresh node does not have.
@@ -51,16 +46,11 @@ func Ready(n *corev1.Node) (bool, time.Time) {
 	return ok && found, since
 }
 
-// HasTaint says whether a node has a taint of a key.
-func HasTaint(n *corev1.Node, key string) bool {
-	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
-}
-
 // FreshTaints leaves the taints a fresh node would have: without those of the autoscaler and of the node lifecycle.
 func FreshTaints(taints []corev1.Taint) []corev1.Taint {
 	var out []corev1.Taint
 	for _, t := range taints {
-		if t.Key == ToBeDeletedTaint || t.Key == DeletionCandidateTaint || conditionTaints[t.Key] {
+		if t.Key == scalehist.ToBeDeletedTaint || t.Key == scalehist.DeletionCandidateTaint || conditionTaints[t.Key] {
 			continue
 		}
 		out = append(out, t)

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
 )
 
 func daemonSet(name, priorityClass string) *appsv1.DaemonSet {
@@ -61,7 +63,7 @@ func TestInstance(t *testing.T) {
 
 func TestFreshTaints(t *testing.T) {
 	var in []corev1.Taint
-	for _, k := range []string{"dedicated", ToBeDeletedTaint, DeletionCandidateTaint, corev1.TaintNodeNotReady, "gpu"} {
+	for _, k := range []string{"dedicated", scalehist.ToBeDeletedTaint, scalehist.DeletionCandidateTaint, corev1.TaintNodeNotReady, "gpu"} {
 		in = append(in, corev1.Taint{Key: k})
 	}
 	if diff := cmp.Diff([]corev1.Taint{{Key: "dedicated"}, {Key: "gpu"}}, FreshTaints(in)); diff != "" {

@@ -135,7 +135,7 @@ func inspect(ctx context.Context, db *history.DB) (*inspection, error) {
 		v.Settings = changes[0].Settings
 		v.Changes = append(v.Changes, changes[1:]...)
 	}
-	steps, from, err := db.Steps(ctx, time.Time{}, time.Time{})
+	steps, from, err := db.Steps(ctx)
 	if err != nil {
 		return nil, err
 	}
