@@ -56,7 +56,7 @@ func TestReplayErrors(t *testing.T) {
 		{"newer", []string{patched(t, "new.db", func(b []byte) []byte {
 			binary.BigEndian.PutUint32(b[60:], 99) // user_version (https://www.sqlite.org/fileformat.html)
 			return b
-		})}, []string{"new.db has schema version 99", "use a newer scalehist"}},
+		})}, []string{"new.db has schema version 99", "use the scalehist that wrote it"}},
 		{"another database", []string{patched(t, "other.db", func(b []byte) []byte {
 			binary.BigEndian.PutUint32(b[68:], 0) // application_id
 			return b
