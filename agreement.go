@@ -61,8 +61,7 @@ type Answer struct {
 type Agreement struct {
 	// Agreed: no question that decides has another answer than the recording (Agrees).
 	Agreed bool `json:"agreed"`
-	// Questions has an answer to each of Questions, in that order. Absent in reports written before this field existed: those
-	// agreed when the net change of every node group was the recorded one.
+	// Questions has an answer to each of Questions, in that order.
 	Questions []Answer `json:"questions,omitempty"`
 	// Asked are the further questions that Agreed depends on (replay --agree).
 	Asked []Question `json:"asked,omitempty"`
@@ -114,9 +113,6 @@ func (a *Agreement) Ask(questions ...Question) {
 // Agrees says whether the replay agrees with the recording when these questions are asked besides Asked and those that
 // always decide.
 func (a *Agreement) Agrees(asked ...Question) bool {
-	if len(a.Questions) == 0 && len(a.Asked)+len(asked) == 0 {
-		return a.Agreed
-	}
 	return len(a.Against(asked...)) == 0
 }
 

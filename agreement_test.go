@@ -24,8 +24,4 @@ func TestAsk(t *testing.T) {
 	if diff := cmp.Diff([]Question{QuestionSteps}, a.Differing()); diff != "" {
 		t.Errorf("differing (-want +got):\n%s", diff)
 	}
-	old := &Agreement{Agreed: true} // written before there were questions
-	if !old.Agrees() || old.Agrees(QuestionSteps) {
-		t.Errorf("an older report agrees %t, with steps %t, want true and false", old.Agrees(), old.Agrees(QuestionSteps))
-	}
 }

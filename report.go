@@ -50,8 +50,7 @@ type ReplayReport struct {
 	UnschedulableAtEnd []UnschedulablePod `json:"unschedulableAtEnd"`
 	Cost               *Cost              `json:"cost,omitempty"`
 
-	// Origin says what the replayed recording is evidence of: recorded, imported or scripted; absent without a recording,
-	// and in reports written before this field existed.
+	// Origin says what the replayed recording is evidence of: recorded, imported or scripted; absent without a recording.
 	Origin Origin `json:"origin,omitempty"`
 	// Recorded is what really happened in the window, Agreement how the replay compares with it.
 	Recorded  *RecordedTruth `json:"recorded,omitempty"`
@@ -89,7 +88,7 @@ type NodeGroupResult struct {
 	Zone        string `json:"zone,omitempty"`
 	MinSize     int    `json:"minSize"`
 	MaxSize     int    `json:"maxSize"`
-	// GuessedMax is as in NodeGroup. Absent in reports written before this field existed.
+	// GuessedMax is as in NodeGroup.
 	GuessedMax bool `json:"guessedMax,omitempty"`
 	Initial    int  `json:"initial"`
 	Final      int  `json:"final"`
@@ -130,7 +129,7 @@ type ScaledNode struct {
 	// RemovedAt is set when it was scaled down again.
 	RemovedAt *time.Time `json:"removedAt,omitempty"`
 	// Offers is what it had for workload pods when it joined: allocatable, less what DaemonSet and static pods on it ask
-	// for; Batch.Offers has what changed later. Absent in reports of before it was told.
+	// for; Batch.Offers has what changed later.
 	Offers map[string]string `json:"offers,omitempty"`
 	// Pods are the pods the scheduler put there by the end, DaemonSet pods left out, sorted.
 	Pods []string `json:"pods,omitempty"`
@@ -149,10 +148,10 @@ type Batch struct {
 	// Ended pods ran their time, or were evicted or lost their node and nobody made them anew.
 	Ended []string `json:"ended,omitempty"`
 	// Placed are the nodes that pods got in the step and that DeployedPods does not tell: those of pods that had another
-	// node before, or lost this one again. Reports of before it was told have none.
+	// node before, or lost this one again.
 	Placed []Placement `json:"placed,omitempty"`
 	// NodePods are the pods of DaemonSets and kubelets that came to a node in the step. They belong to it and go with it;
-	// NodePodsGone ("namespace/name") are those that went before it, both in the order in which they were created. Absent in reports written before these fields existed.
+	// NodePodsGone ("namespace/name") are those that went before it, both in the order in which they were created.
 	NodePods     []NodePod `json:"nodePods,omitempty"`
 	NodePodsGone []string  `json:"nodePodsGone,omitempty"`
 	// Scheduled counts the pods that got a node in the step, Unschedulable those without one after it.
@@ -208,8 +207,8 @@ type DeployedPod struct {
 	ScheduledAt      *time.Time `json:"scheduledAt,omitempty"`
 	NodeName         string     `json:"nodeName,omitempty"`
 	RecordedNodeName string     `json:"recordedNodeName,omitempty"`
-	// Requests are what it asked for when it was fed in; Batch.Resized has what changed later. Absent in reports of before it was
-	// told, and of pods that ask for nothing.
+	// Requests are what it asked for when it was fed in; Batch.Resized has what changed later. Absent if it asks
+	// for nothing.
 	Requests map[string]string `json:"requests,omitempty"`
 }
 
@@ -225,7 +224,7 @@ type PendingStats struct {
 	// Waits in seconds over those Of pods: nearest-rank percentiles.
 	P50 float64 `json:"p50Seconds"`
 	P95 float64 `json:"p95Seconds"`
-	// P99 is nil in reports of before it was told.
+	// P99 is absent where single moments were decided.
 	P99 *float64 `json:"p99Seconds,omitempty"`
 	Max float64  `json:"maxSeconds"`
 }
@@ -259,7 +258,7 @@ type RecordedTruth struct {
 	// UnschedulableAtEnd counts the pods that had no node at the end of the window, or of the replay where that ended first.
 	UnschedulableAtEnd int `json:"unschedulableAtEnd"`
 	// Pending sums up how long the recorded pods waited for a node until then, as ReplayReport.Pending does for the replay.
-	// Absent where the recording does not show it, and in reports written before this field existed.
+	// Absent where the recording does not show it.
 	Pending *PendingStats `json:"pending,omitempty"`
 }
 
@@ -287,8 +286,7 @@ type EventReplay struct {
 	// Unschedulable counts the pods that no granted node would have helped: those without a node at Until, by the scheduler.
 	Unschedulable int `json:"unschedulable"`
 	// Until is the virtual instant at which every node that was asked for, then or before, had joined or failed, and the scheduler
-	// had placed what it could; or the one at which the autoscaler would have given up on the nodes. Absent in reports written
-	// before this field existed, whose Unschedulable are the pods without a node right after the decision.
+	// had placed what it could; or the one at which the autoscaler would have given up on the nodes.
 	Until *time.Time `json:"until,omitempty"`
 	// Placed are the pods on the nodes that joined, in the order of the nodes; NotJoined the nodes that were asked for and have not.
 	Placed    []Placement `json:"placed,omitempty"`

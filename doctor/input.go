@@ -22,8 +22,6 @@ type Input struct {
 	Path string
 	// OpenErr is why the store refuses the file, LoadErr why it cannot be read to its end; both nil if it can.
 	OpenErr, LoadErr error
-	// Schema is the schema version of the file itself.
-	Schema int
 	// Problems are what is wrong with the tables.
 	Problems []fsck.Problem
 
@@ -90,7 +88,7 @@ func load(ctx context.Context, path string, window func(first, last time.Time) (
 		return in, nil
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if in.Schema, in.Problems, err = fsck.Check(ctx, path); err != nil {
+	if in.Problems, err = fsck.Check(ctx, path); err != nil {
 		return nil, err
 	}
 	in.First, in.Last = db.Span()

@@ -18,13 +18,9 @@ var fileRules = []Rule{
 		Doc: "The file is something else (an object log, another database, one with tables, views, indexes or triggers that scalehist does not make), " +
 			"or a history in which nothing was recorded.",
 		Advice: "give a file written by `scalehist record`; turn an object log into one with `scalehist import`"},
-	{Code: "SH003", Title: "newer format", Severity: Error, onFile: true, run: newer,
-		Doc:    "A newer scalehist wrote the file; this one does not know its schema.",
-		Advice: "use a scalehist as new as the one that recorded"},
-	{Code: "SH004", Title: "older format", Severity: Error, onFile: true, run: older,
-		Doc: "The file has an older schema. Where it can still be read (an info), every reader brings a private copy up to date first, which " +
-			"takes time with a large file.",
-		Advice: "export it with the scalehist that wrote it and import the log with this one: `scalehist export old.db | scalehist import - -o new.db`"},
+	{Code: "SH003", Title: "another format", Severity: Error, onFile: true, run: version,
+		Doc:    "A scalehist with another schema of histories wrote the file; this one does not read it.",
+		Advice: "use the scalehist that wrote it, or record again"},
 	{Code: "SH005", Title: "rows that refer to nothing", Severity: Error, onFile: true, run: dangling,
 		Doc: "A row refers to another that is not there (`PRAGMA foreign_key_check`): a version of an unknown object, a version without its content. " +
 			"The recorder writes both in one transaction, so something else changed the file.",
@@ -58,9 +54,8 @@ func damaged(_ context.Context, in *Input) ([]Finding, error) {
 func refused(err error) bool {
 	var foreign *history.ForeignError
 	var empty *history.EmptyError
-	var newer *history.NewerError
-	var older *history.OlderError
-	return errors.As(err, &foreign) || errors.As(err, &empty) || errors.As(err, &newer) || errors.As(err, &older)
+	var version *history.VersionError
+	return errors.As(err, &foreign) || errors.As(err, &empty) || errors.As(err, &version)
 }
 
 func foreign(_ context.Context, in *Input) ([]Finding, error) {
@@ -75,21 +70,10 @@ func foreign(_ context.Context, in *Input) ([]Finding, error) {
 	return nil, nil
 }
 
-func newer(_ context.Context, in *Input) ([]Finding, error) {
-	var newer *history.NewerError
-	if errors.As(in.OpenErr, &newer) {
-		return []Finding{{Message: versions(newer.Have, newer.Know)}}, nil
-	}
-	return nil, nil
-}
-
-func older(_ context.Context, in *Input) ([]Finding, error) {
-	var older *history.OlderError
-	if errors.As(in.OpenErr, &older) {
-		return []Finding{{Message: versions(older.Have, older.Know)}}, nil
-	}
-	if in.OpenErr == nil && in.Schema < history.SchemaVersion() {
-		return []Finding{{Severity: Info, Message: versions(in.Schema, history.SchemaVersion())}}, nil
+func version(_ context.Context, in *Input) ([]Finding, error) {
+	var version *history.VersionError
+	if errors.As(in.OpenErr, &version) {
+		return []Finding{{Message: fmt.Sprintf("its schema version is %d, this scalehist reads %d", version.Have, history.SchemaVersion)}}, nil
 	}
 	return nil, nil
 }
@@ -120,8 +104,4 @@ func problems(in *Input, class fsck.Class) []Finding {
 		}
 	}
 	return out
-}
-
-func versions(have, know int) string {
-	return fmt.Sprintf("its schema version is %d, this scalehist reads %d", have, know)
 }

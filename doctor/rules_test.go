@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -354,22 +353,6 @@ func emptyIndex(name string) func(*testing.T, string) {
 	}
 }
 
-// older puts a history of the second schema in the file's place: one quiet recording.
-func older(t *testing.T, path string) {
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"0001_history.sql", "0002_views.sql"} {
-		script, err := os.ReadFile("../recorder/history/migrations/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		edit(t, path, string(script))
-	}
-	edit(t, path, `PRAGMA application_id = 1396919368`, `PRAGMA user_version = 2`,
-		fmt.Sprintf(`INSERT INTO recording(from_ns, to_ns, alive_ns) VALUES (%d, %d, %[2]d)`, at(0).UnixNano(), at(120).UnixNano()))
-}
-
 func fileTests() []fileTest {
 	return []fileTest{
 		{"SH001", "bytes", doctor.Error, mangle(func(b []byte) []byte { return b[:len(b)/2] })},
@@ -381,7 +364,7 @@ func fileTests() []fileTest {
 		{"SH002", "an object log", doctor.Error, overwrite(`{"at": "2026-01-01T00:00:00Z"}`)},
 		{"SH002", "nothing was recorded", doctor.Error, overwrite("")},
 		{"SH003", "schema version is 99", doctor.Error, statements(`PRAGMA user_version = 99`)},
-		{"SH004", "schema version is 2", doctor.Info, older},
+		{"SH003", "schema version is 3", doctor.Error, statements(`PRAGMA user_version = 3`)},
 		{"SH005", "object that is not there", doctor.Error, statements(`PRAGMA foreign_keys = off`, `DELETE FROM object WHERE name LIKE '%web-1' OR name LIKE '%1'`)},
 		{"SH005", "content that is not there", doctor.Error, statements(`PRAGMA foreign_keys = off`, `DELETE FROM content WHERE id = (SELECT content_id FROM version WHERE content_id IS NOT NULL LIMIT 1)`)},
 		{"SH006", "it has no version", doctor.Error, statements(`DELETE FROM version WHERE object_id = (SELECT max(object_id) FROM version)`)},

@@ -86,7 +86,6 @@ func TestUnreadableIdentity(t *testing.T) {
 }
 
 // TestIdentityIsKept: the identity is stored with the first recording, and the same cluster under another name goes on.
-// A history from before identities were kept has it among its objects.
 func TestIdentityIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.db")
 	record(t, cluster, Options{Path: path, Cluster: "one"}).end()

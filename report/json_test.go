@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,5 +32,42 @@ func TestReadRefusesLists(t *testing.T) {
 				t.Errorf("error %v, want one about null: %t", err, tt.refused)
 			}
 		})
+	}
+}
+
+// TestUnknownKeysAreIgnored: keys that a later scalehist adds change nothing of what is read, wherever they are.
+func TestUnknownKeysAreIgnored(t *testing.T) {
+	const known = "testdata/explain/pending.json"
+	b, err := os.ReadFile(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole map[string]any
+	if err := json.Unmarshal(b, &whole); err != nil {
+		t.Fatal(err)
+	}
+	whole["futureKey"] = map[string]any{"a": 1}
+	for _, list := range []string{"decisions", "nodeGroups", "batches"} {
+		for _, item := range whole[list].([]any) {
+			item.(map[string]any)["futureKey"] = "b"
+		}
+	}
+	if b, err = json.Marshal(whole); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := report.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := report.Read(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Text(got) != report.Text(want) {
+		t.Error("unknown keys change what is read")
 	}
 }

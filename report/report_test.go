@@ -85,7 +85,7 @@ func TestSchemaIsPublishedAndReportsFollowIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "../../docs/report.schema.json", string(schema))
+	golden(t, "../docs/report.schema.json", string(schema))
 
 	compiled := compile(t, schema)
 	var b strings.Builder

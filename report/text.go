@@ -94,10 +94,7 @@ func eventTable(r *scalehist.ReplayReport) string {
 			verdict = "differs"
 		}
 		recorded, replayed = append(recorded, e.Recorded...), append(replayed, e.Replayed...)
-		row := table.Row{offset(r, e.At), stepList(e.Recorded), stepList(e.Replayed), "", "", verdict}
-		if e.Until != nil { // else it is of an older scalehist, which did not wait for the nodes
-			row[3], row[4] = len(e.Placed), e.Unschedulable
-		}
+		row := table.Row{offset(r, e.At), stepList(e.Recorded), stepList(e.Replayed), len(e.Placed), e.Unschedulable, verdict}
 		t.AppendRow(row)
 	}
 	t.AppendRow(table.Row{"all", growth(recorded), growth(replayed), "", "", fmt.Sprintf("%d of %d agree", agreed, len(r.Events))})

@@ -20,8 +20,6 @@ func VerdictLine(r *scalehist.ReplayReport, asked ...scalehist.Question) string 
 		return ""
 	case a.Agrees(asked...):
 		return "agrees"
-	case len(a.Questions) == 0: // written before there were questions
-		return "differs in the net change of node groups"
 	}
 	differs, unknown := []string{}, []string{}
 	for _, q := range a.Against(asked...) {
@@ -50,17 +48,10 @@ func VerdictText(r *scalehist.ReplayReport, asked ...scalehist.Question) string 
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "verdict: %s\n", VerdictLine(r, asked...))
-	if len(a.Questions) > 0 {
-		b.WriteString(indent(answerTable(a), "  ") + "\n")
-	}
+	b.WriteString(indent(answerTable(a), "  ") + "\n")
 	for _, x := range a.Questions {
 		if x.Verdict != scalehist.AnswerAgreed {
 			fmt.Fprintf(&b, "  %s: %s\n", x.Question, x.Text)
-		}
-	}
-	if len(a.Questions) == 0 {
-		for _, g := range a.Groups {
-			fmt.Fprintf(&b, "  %s: recorded %+d, replayed %+d\n", g.NodeGroup, g.Recorded, g.Replayed)
 		}
 	}
 	if r.Recorded != nil {

@@ -39,7 +39,7 @@ func CheckOverrides(flags []string) error {
 			return unknownFlag(name, known)
 		}
 		if name == "nodes" {
-			return errors.New("autoscaler flag --nodes: it has no effect on a replay; to change the bounds of a node group, give --node-group NAME=MIN:MAX")
+			return errors.New("autoscaler flag --nodes: it has no effect on a replay; to change the bounds of a node group, give --bounds NAME=MIN:MAX")
 		}
 		switch {
 		case hasValue:

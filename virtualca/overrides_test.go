@@ -38,7 +38,7 @@ func TestCheckOverrides(t *testing.T) {
 		"--max-graceful-termination-sec=1m":               "want a whole number",
 		"--drain-priority-config=high":                    "want <priority>:<seconds>",
 		"--scale-down-utilization-threshold=half":         "want a number",
-		"--nodes=1:5:workers":                             "--node-group NAME=MIN:MAX",
+		"--nodes=1:5:workers":                             "--bounds NAME=MIN:MAX",
 		"--expander=cheapest":                             `expander "cheapest" is not supported`,
 		"--cores-total=9:1":                               "want 0 <= min <= max",
 		"--cores-total=a:b":                               "want <min>:<max>",

@@ -59,9 +59,6 @@ func compared(actual any, questions []scalehist.Question) (*scalehist.ReplayRepo
 	if r.Recorded == nil || r.Agreement == nil {
 		return nil, errors.New("the report holds no recorded truth to agree with: it was not replayed from a history")
 	}
-	if len(questions) > 0 && len(r.Agreement.Questions) == 0 {
-		return nil, errors.New("the report was written before verdicts had questions: replay again")
-	}
 	return r, nil
 }
 
@@ -90,7 +87,7 @@ func (m *agreeMatcher) verdict() string {
 	return report.Indent(report.VerdictText(m.report, m.asked...), "  ")
 }
 
-// tables compare sizes group by group in the direction that differs; of a report without questions, their net change.
+// tables compare sizes group by group in the direction that differs.
 func (m *agreeMatcher) tables() []string {
 	r := m.report
 	var out []string
@@ -98,10 +95,6 @@ func (m *agreeMatcher) tables() []string {
 		if text, equal, err := report.DiffTable(want, r, dir); err == nil && !equal {
 			out = append(out, text)
 		}
-	}
-	if len(r.Agreement.Questions) == 0 {
-		table(recordedNet(r), report.Net)
-		return out
 	}
 	if r.Agreement.Until != nil { // the report's sizes go on after what is compared
 		return nil

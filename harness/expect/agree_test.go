@@ -57,9 +57,6 @@ func TestAgreeWithRecordingAsksQuestions(t *testing.T) {
 			}
 		})
 	}
-	if _, err := expect.AgreeWithRecording(expect.Steps).Match(sample()); err == nil || !strings.Contains(err.Error(), "replay again") {
-		t.Errorf("steps of a report without questions: %v", err)
-	}
 }
 
 func TestDifferFromRecordingIn(t *testing.T) {

@@ -70,8 +70,7 @@ func TestFailuresShowWhatAReaderNeeds(t *testing.T) {
 }
 
 func TestMatches(t *testing.T) {
-	agreed := sample()
-	agreed.Agreement.Agreed = true
+	agreed := answered(map[scalehist.Question]scalehist.AnswerVerdict{scalehist.QuestionScaledUp: scalehist.AnswerAgreed})
 	for name, tc := range map[string]struct {
 		matcher types.GomegaMatcher
 		report  any

@@ -41,7 +41,7 @@ const good = "report/gate/testdata/baseline"
 var files = map[kind][]string{
 	historyKind: {goodHistory, "fixtures/from-zero/recording.db", "fixtures/pdb-blocks-drain/recording.db", "fixtures/gpu-taints/recording.db",
 		"fixtures/zone-bound-volumes/recording.db", "fixtures/ca-scale-from-zero/recording.db", "fixtures/stockout-fallback/recording.db"},
-	reportKind: {good + "/two-machine-sizes/report.json", "report/testdata/explain/idle.json", "report/testdata/compat/v1-3.json"},
+	reportKind: {good + "/two-machine-sizes/report.json", "report/testdata/explain/idle.json"},
 	truthKind:  {"fixtures/ca-pdb-blocks-drain/truth.json", "fixtures/ca-balance-zones/truth.json"},
 	scenarioKind: {"examples/scenarios/basic.yaml", "examples/scenarios/faults.yaml", "examples/scenarios/flags-and-prices.yaml",
 		"examples/scenarios/real.yaml"},

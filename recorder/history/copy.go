@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +11,8 @@ import (
 )
 
 // CopyTo copies a history, or with from or to the window of it that Cut makes, into a new file at dst: consistent, also
-// while a recorder writes to src, and complete or not at all. The copy has no log beside it, today's schema, and of the
-// whole history everything a recorder needs to go on in it. An existing dst is an ExistsError.
+// while a recorder writes to src, and complete or not at all. The copy has no log beside it, and of the
+// whole history everything a recorder needs to continue it. An existing dst is an ExistsError.
 func CopyTo(ctx context.Context, src, dst string, from, to time.Time) (err error) {
 	if !from.IsZero() || !to.IsZero() {
 		return Cut(ctx, src, dst, from, to)
@@ -67,3 +68,21 @@ func Cut(ctx context.Context, src, dst string, from, to time.Time) (err error) {
 }
 
 var errStopped = errors.New("import ended")
+
+// copyInto writes a consistent copy without a log, whoever writes to the original meanwhile. dst must not exist.
+func copyInto(ctx context.Context, db *sql.DB, dst string) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	// The pragma forbids every write, that of another file too; the connection is opened read-only all the same.
+	if _, err := conn.ExecContext(ctx, `PRAGMA query_only = 0`); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, `VACUUM INTO ?`, dst)
+	if _, back := conn.ExecContext(context.WithoutCancel(ctx), `PRAGMA query_only = 1`); err == nil {
+		err = back
+	}
+	return err
+}

@@ -31,31 +31,17 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s is not a scalehist history but %s: give a file written by 'scalehist record' or 'scalehist import'", e.Path, e.What)
 }
 
-// NewerError: a newer scalehist wrote the file.
-type NewerError struct {
+// VersionError: the file has a schema that this build does not read.
+type VersionError struct {
 	Path string
-	// Have is the file's schema version, Know the newest one this build knows.
-	Have, Know int
+	// Have is the file's schema version; this build reads SchemaVersion.
+	Have int
 }
 
-func (e *NewerError) Error() string {
-	return fmt.Sprintf("history %s has schema version %d, this scalehist knows up to %d: use a newer scalehist", e.Path, e.Have, e.Know)
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("history %s has schema version %d, this scalehist reads version %d only: use the scalehist that wrote it, or record again",
+		e.Path, e.Have, SchemaVersion)
 }
-
-// OlderError: the file has an older schema and cannot be brought up to date.
-type OlderError struct {
-	Path       string
-	Have, Know int
-	// Err says why not.
-	Err error
-}
-
-func (e *OlderError) Error() string {
-	return fmt.Sprintf("history %s has schema version %d and cannot be brought up to version %d: %v: export it with the scalehist that wrote it"+
-		" and import that", e.Path, e.Have, e.Know, e.Err)
-}
-
-func (e *OlderError) Unwrap() error { return e.Err }
 
 // EmptyError: the file is a history in which nothing was recorded.
 type EmptyError struct{ Path string }

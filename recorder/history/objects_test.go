@@ -1,7 +1,9 @@
 package history_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -188,4 +190,36 @@ func changes(t testing.TB, db *history.DB, from, to time.Time) []string {
 		out = append(out, fmt.Sprintf("%s %s %s/%s", c.At.Sub(start), c.Op, c.Object.GetObjectKind().GroupVersionKind().Kind, c.Object.GetName()))
 	}
 	return out
+}
+
+// copyOf copies a checked-in history to a folder of the test.
+func copyOf(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "h.db")
+	if err := os.WriteFile(out, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func exported(t testing.TB, db *history.DB) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := db.Export(t.Context(), &out, time.Time{}, time.Time{}, history.ExportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func readText(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,9 +26,8 @@ type DB struct {
 }
 
 // Open opens a history for reading. The file is never modified; it may be read-only, in a read-only directory, and it
-// may be written by a recorder at the same time. A file with an older schema is read through a private copy that is
-// brought up to date, as it was when it was opened, and so is one whose writer was ended while it made or closed it. Errors: MissingError, CorruptError, ForeignError, NewerError,
-// OlderError, EmptyError.
+// may be written by a recorder at the same time. One whose writer was ended while it made or closed it is read through a
+// private copy, as it was when it was opened. Errors: MissingError, CorruptError, ForeignError, VersionError, EmptyError.
 func Open(ctx context.Context, path string) (*DB, error) {
 	file, err := RealPath(path)
 	if err != nil {
@@ -55,49 +53,10 @@ func openFile(ctx context.Context, path, file string) (*DB, error) {
 			err = out.check(ctx)
 		}
 	}
-	if older := (*OlderError)(nil); errors.As(err, &older) {
-		if err = out.upgrade(ctx, older); err == nil {
-			err = out.check(ctx)
-		}
-	}
 	if err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
 	return out, nil
-}
-
-// upgrade goes over to a private copy with today's schema.
-func (db *DB) upgrade(ctx context.Context, older *OlderError) error {
-	dir, err := migratedCopy(ctx, db.db)
-	if err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("history %s: %w", db.path, err)
-		}
-		older.Err = err
-		return older
-	}
-	return db.goOver(dir)
-}
-
-// goOver reads from a private copy in a folder from now on, and removes the folder at the end.
-func (db *DB) goOver(dir string) error {
-	former := db.private
-	db.private = dir
-	if former != "" {
-		defer os.RemoveAll(former)
-	}
-	copied := filepath.Join(dir, copyName)
-	header, err := readHeader(db.path, copied)
-	if err != nil {
-		return err
-	}
-	fresh, err := sql.Open("sqlite", readDSN(copied, header))
-	if err != nil {
-		return fmt.Errorf("history %s: %w", db.path, err)
-	}
-	old := db.db
-	db.db = fresh
-	return old.Close()
 }
 
 // Close frees the file.
@@ -132,16 +91,13 @@ func (db *DB) check(ctx context.Context) error {
 		}
 		return &ForeignError{Path: db.path, What: "another SQLite database"}
 	}
-	if know := SchemaVersion(); version < 1 {
-		return &CorruptError{Path: db.path, Detail: fmt.Sprintf("schema version %d", version)}
-	} else if version > know {
-		return &NewerError{Path: db.path, Have: version, Know: know}
-	} else if differs, err := checkSchema(ctx, db.db, version); err != nil { // before anything in it is asked for
+	if version != SchemaVersion {
+		return &VersionError{Path: db.path, Have: version}
+	}
+	if differs, err := checkSchema(ctx, db.db); err != nil { // before anything in it is asked for
 		return readError(db.path, err)
 	} else if differs != "" {
 		return &ForeignError{Path: db.path, What: "a database with another schema (" + differs + ")"}
-	} else if version < know {
-		return &OlderError{Path: db.path, Have: version, Know: know}
 	}
 	var from, to sql.NullInt64
 	if err := db.db.QueryRowContext(ctx, spanQuery).Scan(&from, &to); err != nil {

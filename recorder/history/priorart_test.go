@@ -23,7 +23,7 @@ import (
 // Each test of this file is a flaw of the prototypes' store (facts/prior-art.md, sections 1 and 2) that must not return.
 // Elsewhere: settings that were the newest at any instant, nine known flags, priorities before the Deployment
 // (settings_test.go); repeated events lost (events_test.go); deletions while nobody watched, no word of gaps, no second
-// recorder kept out (store_test.go); no indexes (plan_test.go); no schema version, no migrations (migrate_test.go).
+// recorder kept out (store_test.go); no indexes (plan_test.go); no schema version (schema_test.go).
 
 func taint(key string) func(*corev1.Node) {
 	return func(n *corev1.Node) {

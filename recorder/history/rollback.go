@@ -27,7 +27,7 @@ func (db *DB) rollBack(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("history %s: %w", db.path, err)
 	}
-	copied := filepath.Join(dir, copyName)
+	copied := filepath.Join(dir, "history.db")
 	for _, suffix := range []string{"", "-journal", "-wal"} {
 		if e := copyFile(db.file+suffix, copied+suffix); e != nil && !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
@@ -39,7 +39,18 @@ func (db *DB) rollBack(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("history %s: undo a change that its writer did not finish: %w", db.path, err), os.RemoveAll(dir))
 	}
-	return db.goOver(dir)
+	db.private = dir
+	header, err := readHeader(db.path, copied)
+	if err != nil {
+		return err
+	}
+	whole, err := sql.Open("sqlite", readDSN(copied, header))
+	if err != nil {
+		return fmt.Errorf("history %s: %w", db.path, err)
+	}
+	torn := db.db
+	db.db = whole
+	return torn.Close()
 }
 
 // undo lets SQLite do it, which looks for a journal before it reads.

@@ -1,15 +1,47 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 )
+
+// applicationID marks the file as a history in SQLite's header: "SCLH".
+const applicationID = 0x53434c48
+
+// SchemaVersion is the schema of histories, SQLite's user_version: the only one that is read and written. It counts those
+// that development went through.
+const SchemaVersion = 4
+
+//go:embed tables.sql
+var tables string
+
+//go:embed views.sql
+var views string
+
+// makeSchema makes a history of an empty file, in one transaction; a file that has a schema keeps it.
+func makeSchema(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it is a no-op
+	var have int
+	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil || have == SchemaVersion {
+		return err
+	}
+	mark := fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, SchemaVersion)
+	for _, script := range []string{tables, views, mark} {
+		if _, err := tx.ExecContext(ctx, script); err != nil {
+			return fmt.Errorf("new schema: %w", err)
+		}
+	}
+	return tx.Commit()
+}
 
 // schemaEntry is a row of sqlite_schema: a table, index, view or trigger, and the text that made it.
 type schemaEntry struct{ kind, name, table, text string }
@@ -34,14 +66,14 @@ func readSchema(ctx context.Context, q queryer) ([]schemaEntry, error) {
 	return out, rows.Err()
 }
 
-// checkSchema refuses a file that is made of anything but what our migrations make, and guests. A schema is a program: a view that
+// checkSchema refuses a file that is made of anything but what tables.sql and views.sql make, and guests. A schema is a program: a view that
 // never ends may have the name of a table, and a trigger runs with our own statements. What differs is said, "" for nothing.
-func checkSchema(ctx context.Context, q queryer, version int) (differs string, err error) {
+func checkSchema(ctx context.Context, q queryer) (differs string, err error) {
 	have, err := readSchema(ctx, q)
 	if err != nil {
 		return "", err
 	}
-	want, err := schemaOf(version)
+	want, err := ownSchema()
 	if err != nil {
 		return "", err
 	}
@@ -56,14 +88,14 @@ func checkSchema(ctx context.Context, q queryer, version int) (differs string, e
 		seen[e.name] = true
 		switch i := slices.IndexFunc(want, func(w schemaEntry) bool { return w.name == e.name }); {
 		case i < 0:
-			return fmt.Sprintf("%s is not part of schema version %d", e, version), nil
+			return fmt.Sprintf("%s is not part of schema version %d", e, SchemaVersion), nil
 		case want[i] != e:
-			return fmt.Sprintf("%s is not that of schema version %d", e, version), nil
+			return fmt.Sprintf("%s is not that of schema version %d", e, SchemaVersion), nil
 		}
 	}
 	for _, w := range want {
 		if !seen[w.name] {
-			return fmt.Sprintf("%s of schema version %d is missing", w, version), nil
+			return fmt.Sprintf("%s of schema version %d is missing", w, SchemaVersion), nil
 		}
 	}
 	return "", nil
@@ -76,66 +108,17 @@ var guests = []schemaEntry{
 	{"table", "_litestream_lock", "_litestream_lock", "CREATE TABLE _litestream_lock (id INTEGER)"},
 }
 
-// schemas are those that the first migrations make, by their number. They are worked out when they are first needed.
-var schemas struct {
-	sync.Mutex
-	of map[int][]schemaEntry
-}
-
-// schemaOf is what the first migrations make of nothing, in the order in which they make it.
-func schemaOf(version int) ([]schemaEntry, error) {
-	schemas.Lock()
-	defer schemas.Unlock()
-	if s, ok := schemas.of[version]; ok {
-		return s, nil
-	}
-	s, err := makeSchema(version)
-	if err != nil {
-		return nil, fmt.Errorf("schema version %d: %w", version, err)
-	}
-	if schemas.of == nil {
-		schemas.of = map[int][]schemaEntry{}
-	}
-	schemas.of[version] = s
-	return s, nil
-}
-
-func makeSchema(version int) (out []schemaEntry, err error) {
-	names, err := migrations()
-	if err != nil {
-		return nil, err
-	}
+// ownSchema is what tables.sql and views.sql make of nothing, in the order in which they make it.
+var ownSchema = sync.OnceValues(func() (out []schemaEntry, err error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)       // each connection has a database of its own
 	ctx := context.Background() // it is of the process, not of the caller
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
+	if _, err := db.ExecContext(ctx, tables+views); err != nil {
+		return nil, fmt.Errorf("schema version %d: %w", SchemaVersion, err)
 	}
-	defer tx.Rollback() //nolint:errcheck // nothing is kept
-	if err := applyScripts(ctx, tx, names[:version]); err != nil {
-		return nil, err
-	}
-	return readSchema(ctx, tx)
-}
-
-// newest is the script of what all migrations make of nothing, which takes a fraction of their time. They add no rows.
-func newest() (script string, err error) {
-	all, err := schemaOf(SchemaVersion())
-	if err != nil {
-		return "", err
-	}
-	order := map[string]int{"table": -2, "index": -1} // tables before what is made of them
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b schemaEntry) int { return cmp.Compare(order[a.kind], order[b.kind]) })
-	var b strings.Builder
-	for _, e := range all {
-		if e.text != "" { // SQLite makes the others by itself
-			b.WriteString(e.text + ";\n")
-		}
-	}
-	return b.String(), nil
-}
+	return readSchema(ctx, db)
+})

@@ -63,9 +63,10 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		damaged[i] = 0xAA
 	}
 	foreign := sqliteFile(t, `CREATE TABLE t(x)`)
+	older := sqliteFile(t, `PRAGMA application_id = 1396919368`, `PRAGMA user_version = 3`, `CREATE TABLE t(x)`)
 	newer := sqliteFile(t, `PRAGMA application_id = 1396919368`, `PRAGMA user_version = 99`, `CREATE TABLE t(x)`)
-	other := sqliteFile(t, `PRAGMA application_id = 1396919368`, `PRAGMA user_version = 1`, `CREATE TABLE t(x)`)
-	older := []byte(readText(t, unmigratable(t)))
+	unmarked := sqliteFile(t, `PRAGMA application_id = 1396919368`, `CREATE TABLE t(x)`)
+	other := sqliteFile(t, `PRAGMA application_id = 1396919368`, fmt.Sprintf(`PRAGMA user_version = %d`, history.SchemaVersion), `CREATE TABLE t(x)`)
 	for _, c := range []struct {
 		name     string
 		content  []byte
@@ -80,9 +81,10 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		{"object log", []byte("{\"at\":1}\n"), new(*history.ForeignError), "scalehist import"},
 		{"gzip", []byte{0x1f, 0x8b, 8, 0}, new(*history.ForeignError), "scalehist import"},
 		{"other database", foreign, new(*history.ForeignError), "another SQLite database"},
-		{"newer", newer, new(*history.NewerError), fmt.Sprintf("version 99, this scalehist knows up to %d", history.SchemaVersion())},
-		{"other schema", other, new(*history.ForeignError), "table t is not part of schema version 1"},
-		{"older", older, new(*history.OlderError), "has schema version 2 and cannot be brought up"},
+		{"older", older, new(*history.VersionError), "has schema version 3, this scalehist reads version 4 only: use the scalehist that wrote it, or record again"},
+		{"newer", newer, new(*history.VersionError), "has schema version 99, this scalehist reads version 4 only"},
+		{"no version", unmarked, new(*history.VersionError), "has schema version 0"},
+		{"other schema", other, new(*history.ForeignError), "table t is not part of schema version 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.db")

@@ -51,7 +51,7 @@ const maxCached = 1 << 14
 
 // Create makes a history at path, or continues the one that is there. A second writer is refused with LockedError,
 // through whatever link it comes, a file with hard links with LinkedError, and one that is no history with ForeignError,
-// CorruptError or NewerError; it is not touched then.
+// CorruptError or VersionError; it is not touched then.
 func Create(ctx context.Context, path string, o Options) (*Writer, error) {
 	file, err := RealPath(path)
 	if err != nil {
@@ -77,10 +77,10 @@ func (w *Writer) open(ctx context.Context, file string, o Options) error {
 		return fmt.Errorf("history %s: %w", w.path, err)
 	}
 	w.db.SetMaxOpenConns(1)
-	if err := migrate(ctx, w.db); err != nil {
+	if err := makeSchema(ctx, w.db); err != nil {
 		return fmt.Errorf("history %s: %w", w.path, err)
 	}
-	// One that only a writer could bring up to date was not looked into before.
+	// One in which nothing was recorded was not looked into before.
 	if err := checkOrigin(ctx, w.db, w.path, o); err != nil {
 		return err
 	}

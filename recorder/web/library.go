@@ -286,9 +286,8 @@ func namedOnly(err error, path string) string {
 func unreadable(err error, path string) error {
 	var corrupt *history.CorruptError
 	var foreign *history.ForeignError
-	var newer *history.NewerError
-	var older *history.OlderError
-	if errors.As(err, &corrupt) || errors.As(err, &foreign) || errors.As(err, &newer) || errors.As(err, &older) || errors.Is(err, errSlow) {
+	var version *history.VersionError
+	if errors.As(err, &corrupt) || errors.As(err, &foreign) || errors.As(err, &version) || errors.Is(err, errSlow) {
 		return withStatus(http.StatusUnprocessableEntity, "%s", namedOnly(err, path))
 	}
 	return err

@@ -156,7 +156,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "../../../docs/gate.schema.json", string(b))
+	golden(t, "../../docs/gate.schema.json", string(b))
 	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(string(b)))
 	if err != nil {
 		t.Fatal(err)

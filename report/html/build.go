@@ -95,15 +95,9 @@ func (b *builder) verdict() {
 	}
 }
 
-// groupsDiffering names the groups that scaled otherwise than recorded; of an older report, those with another net change.
+// groupsDiffering names the groups that scaled otherwise than recorded.
 func groupsDiffering(a *scalehist.Agreement) []string {
 	var out []string
-	if len(a.Questions) == 0 {
-		for _, g := range a.Groups {
-			out = append(out, fmt.Sprintf("%s: recorded %+d, replayed %+d", g.NodeGroup, g.Recorded, g.Replayed))
-		}
-		return out
-	}
 	for _, q := range []struct {
 		question scalehist.Question
 		sign     string

@@ -74,7 +74,7 @@ func (b *builder) used(offers, asks []int64) *curve {
 	for i, pod := range s.Pod {
 		switch {
 		case s.Node[i] == waiting:
-		case s.Node[i] == untold || asks[pod] < 0:
+		case asks[pod] < 0:
 			list = b.over(list, s.From[i], s.To[i], [3]float64{0, 0, 1})
 		case asks[pod] > 0:
 			list = b.over(list, s.From[i], s.To[i], [3]float64{0, float64(asks[pod]), 0})

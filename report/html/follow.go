@@ -115,27 +115,19 @@ func (b *builder) buildPods() {
 	}
 	for _, batch := range b.r.Batches {
 		for _, p := range batch.DeployedPods {
-			if row := b.pod(p.Namespace + "/" + p.Name); len(p.Requests) > 0 {
-				b.run.Pods.CPU[row], b.run.Pods.Memory[row] = max(0, milli(p.Requests, "cpu")), max(0, mebi(p.Requests))
-			}
+			row := b.pod(p.Namespace + "/" + p.Name)
+			b.run.Pods.CPU[row], b.run.Pods.Memory[row] = max(0, milli(p.Requests, "cpu")), max(0, mebi(p.Requests))
 		}
 	}
 }
 
 // follow writes down where each pod was when, as far as the report tells.
 func (b *builder) follow() {
-	unknown := 0
 	for _, l := range b.lives() {
 		b.place(l)
-		if b.run.Pods.CPU[l.pod] < 0 {
-			unknown++
-		}
 	}
 	if n := b.resized(); n > 0 {
 		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s asked for something else after a resize in place: the page shows the size they came with; the metrics follow the resizes.", plural.Of(n, "pod")))
-	}
-	if unknown > 0 {
-		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s came and went, and the report does not say what room they asked for: utilisation is not drawn while they run, and boxes show them as narrow strips.", plural.Of(unknown, "pod")))
 	}
 	b.followers()
 }
@@ -254,12 +246,11 @@ func (l *life) survives(b *builder, name string) bool {
 // ended closes the lives of pods that are not there at the end although no step took them: they finished on their own. Those
 // whose deletion was recorded end there, the others stay to the end, and a note says so.
 func (b *builder) ended(list []*life, open map[string]*life, deleted map[*life]time.Time) {
-	atEnd := map[string]string{}
-	for _, p := range b.r.End.ScheduledPods {
-		atEnd[p.Namespace+"/"+p.Name] = p.NodeName
-	}
-	for _, p := range b.r.End.UnscheduledPods {
-		atEnd[p.Namespace+"/"+p.Name] = ""
+	atEnd := map[string]bool{}
+	for _, list := range [][]scalehist.PodInfo{b.r.End.ScheduledPods, b.r.End.UnscheduledPods} {
+		for _, p := range list {
+			atEnd[p.Namespace+"/"+p.Name] = true
+		}
 	}
 	untoldEnds := 0
 	for _, l := range list {
@@ -267,13 +258,8 @@ func (b *builder) ended(list []*life, open map[string]*life, deleted map[*life]t
 			continue
 		}
 		name := b.run.Pods.Name[l.pod]
-		node, there := atEnd[name]
 		switch at, known := deleted[l]; {
-		case there && open[name] == l:
-			// Where it is at the end is where it was put last, though the report may not say when.
-			if node != "" && !l.told() {
-				l.placed = append(l.placed, placed{b.bound(l.since()), node})
-			}
+		case atEnd[name] && open[name] == l:
 		case known:
 			l.to = b.at(at)
 		default:
@@ -285,40 +271,12 @@ func (b *builder) ended(list []*life, open map[string]*life, deleted map[*life]t
 	}
 }
 
-// since is when the life's last wait began.
-func (l *life) since() int64 {
-	if n := len(l.lost); n > 0 {
-		return l.lost[n-1]
-	}
-	return l.from
-}
-
-// told says whether the report tells where the pod went after its last wait.
-func (l *life) told() bool {
-	if l.first >= 0 && len(l.lost) == 0 {
-		return true
-	}
-	n := len(l.placed)
-	return n > 0 && l.placed[n-1].at >= l.since()
-}
-
-// bound is the first step from an offset on in which pods got nodes.
-func (b *builder) bound(from int64) int64 {
-	for _, batch := range b.r.Batches {
-		if at := b.at(batch.At); at >= from && batch.Scheduled > 0 {
-			return at
-		}
-	}
-	return from
-}
-
 // place turns a life into stays.
 func (b *builder) place(l *life) {
 	from, node := l.from, l.first
-	cuts := append(slices.Clone(l.lost), l.to)
-	for i, until := range cuts {
+	for _, until := range append(slices.Clone(l.lost), l.to) {
 		if node == waiting {
-			at, name := b.placement(l, from, until, i == len(cuts)-1)
+			at, name := l.placement(from, until)
 			switch {
 			case at < 0:
 				b.stay(l.pod, waiting, from, until)
@@ -327,10 +285,7 @@ func (b *builder) place(l *life) {
 			case at > from:
 				b.stay(l.pod, waiting, from, at)
 			}
-			from, node = at, untold
-			if name != "" {
-				node = b.node(name, at)
-			}
+			from, node = at, b.node(name, at)
 		}
 		// A pod goes with its node.
 		end := until
@@ -345,24 +300,13 @@ func (b *builder) place(l *life) {
 }
 
 // placement is when and where a pod that waits from an offset on got a node before until; -1 when it did not.
-func (b *builder) placement(l *life, from, until int64, last bool) (int64, string) {
+func (l *life) placement(from, until int64) (int64, string) {
 	for _, p := range l.placed {
-		if p.at >= from && (until < 0 || p.at < until) {
+		if p.node != "" && p.at >= from && (until < 0 || p.at < until) {
 			return p.at, p.node
 		}
 	}
-	if last {
-		return -1, ""
-	}
-	// It lost a node afterwards, so it had one: the drain that moved it names it.
-	for _, d := range b.r.Decisions {
-		for _, n := range d.Deleting {
-			if at := b.at(d.At); at >= from && at <= until && slices.Contains(n.Pods, b.run.Pods.Name[l.pod]) {
-				return min(b.bound(from), until), n.Node
-			}
-		}
-	}
-	return min(b.bound(from), until), ""
+	return -1, ""
 }
 
 func (b *builder) stay(pod, node int, from, to int64) {

@@ -21,19 +21,16 @@ func (b *builder) ownPods(node scalehist.ScaledNode) []scalehist.NodePod {
 	return out
 }
 
-// followers places the pods that belong to their node: those of the start, those that the steps brought, and, in reports written
-// before steps named them, those of the end. Each is there until its node goes, unless a step says that it went earlier.
+// followers places the pods that belong to their node: those of the start and those that the steps brought. Each is there until its node goes, unless a step says that it went earlier.
 func (b *builder) followers() {
 	type stayed struct {
 		pod, node int
 		from      int64
 	}
 	var list []stayed
-	placed := map[[2]int]bool{}
 	ended := map[int]int64{} // index into list
 	open := map[int]int{}    // pod -> index into list
 	begin := func(pod, node int, from int64) {
-		placed[[2]int{pod, node}] = true
 		open[pod] = len(list)
 		list = append(list, stayed{pod, node, from})
 	}
@@ -54,15 +51,6 @@ func (b *builder) followers() {
 		for _, p := range batch.NodePods {
 			node := b.node(p.NodeName, at)
 			begin(b.describeNodePod(p), node, max(at, b.run.Nodes.From[node]))
-		}
-	}
-	for _, p := range b.r.End.ScheduledPods {
-		if !metrics.FollowsNode(p) || p.NodeName == "" {
-			continue
-		}
-		pod, node := b.pod(p.Namespace+"/"+p.Name), b.node(p.NodeName, b.run.Length)
-		if !placed[[2]int{pod, node}] {
-			begin(pod, node, max(b.run.Nodes.From[node], b.at(p.CreatedAt)))
 		}
 	}
 	for i, s := range list {

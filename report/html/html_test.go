@@ -224,31 +224,6 @@ func TestPodsAreWhereTheReportSays(t *testing.T) {
 	}
 }
 
-// TestOlderReports: what a report of before does not tell is said, and not guessed.
-func TestOlderReports(t *testing.T) {
-	old := sample()
-	for i := range old.Batches {
-		old.Batches[i].Placed, old.Batches[i].Ended = nil, nil
-		for k := range old.Batches[i].DeployedPods {
-			old.Batches[i].DeployedPods[k].Requests = nil
-		}
-	}
-	r := first(t, page(t, html.Run{Label: "a", Report: old}))
-	text := fmt.Sprint(r["notes"])
-	for _, want := range []string{"1 pod came and went, and the report does not say what room", "1 pod ended without being deleted"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("notes lack %q: %s", want, text)
-		}
-	}
-	if cpu := r["curves"].(map[string]any)["cpu"]; cpu != nil {
-		t.Errorf("utilisation of pods of unknown size: %v", cpu)
-	}
-	// The drain names the node that the pod was on before.
-	if diff := cmp.Diff(first(t, page(t, html.Run{Label: "a", Report: sample()}))["nodes"], r["nodes"]); diff != "" {
-		t.Errorf("nodes (-want +got):\n%s", diff)
-	}
-}
-
 func TestTwoRunsSayWhereTheyPart(t *testing.T) {
 	other := sample()
 	other.Decisions[1].Deleting = nil

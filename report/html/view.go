@@ -151,11 +151,8 @@ type pods struct {
 	Follows []int    `json:"follows"`
 }
 
-// Places of a stay that are no node.
-const (
-	waiting = -1 // without a node
-	untold  = -2 // on a node the report does not name
-)
+// waiting is the place of a stay without a node.
+const waiting = -1
 
 // stays are columns: Pod is at Node from From to To (-1: to the end).
 type stays struct {

@@ -58,7 +58,7 @@ var catalogue = []Metric{
 		Definition: "99 in 100 pods waited this long or less.", Formula: "nearest-rank 99th percentile of wait", Source: trace,
 		of: timed(func(m *measured) (float64, string) {
 			if m.r.Pending.P99 == nil {
-				return 0, "the report does not tell it: it is of an older scalehist; replay again"
+				return 0, "the report does not have it"
 			}
 			return *m.r.Pending.P99, ""
 		})},
@@ -149,11 +149,8 @@ var catalogue = []Metric{
 	{Name: "recorded.questions-differing", Title: "questions answered otherwise", Unit: "questions", Whole: true, Better: Less, Total: Sum,
 		Definition: "Questions of the verdict in which the replay differs from the recording: scaled-up, scaled-down, unschedulable, peak-size, steps and waits.", Formula: "count of questions answered \"differs\"", Source: "the report's verdict",
 		of: func(m *measured) (float64, string) {
-			switch {
-			case m.r.Agreement == nil:
+			if m.r.Agreement == nil {
 				return 0, "nothing was recorded to agree with"
-			case len(m.r.Agreement.Questions) == 0:
-				return 0, "the report does not have them: it is of an older scalehist; replay again"
 			}
 			return float64(len(m.r.Agreement.Differing())), ""
 		}},
@@ -185,11 +182,8 @@ var catalogue = []Metric{
 		}},
 }
 
-// groupsDiffering counts the groups that scaled otherwise than recorded. Older reports know their net change only.
+// groupsDiffering counts the groups that scaled otherwise than recorded.
 func groupsDiffering(a *scalehist.Agreement) int {
-	if len(a.Questions) == 0 {
-		return len(a.Groups)
-	}
 	names := map[string]bool{}
 	for _, q := range []scalehist.Question{scalehist.QuestionScaledUp, scalehist.QuestionScaledDown} {
 		x, _ := a.Answer(q)

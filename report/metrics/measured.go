@@ -89,9 +89,8 @@ func nodeLives(r *scalehist.ReplayReport) []life {
 	return out
 }
 
-// podLives follows the workload pods that want a node, from the step that fed them in to the one that took them. Reports of
-// before Batch.Ended was told do not name who ended on its own: when the pods at the end are not those that should be left,
-// the reason is returned.
+// podLives follows the workload pods that want a node, from the step that fed them in to the one that took them. When
+// the pods at the end are not those that should be left, the reason is returned.
 func podLives(r *scalehist.ReplayReport) ([]life, string) {
 	end := r.EndTime.Sub(r.StartTime)
 	var out []life
@@ -156,7 +155,7 @@ func podLives(r *scalehist.ReplayReport) ([]life, string) {
 	}
 	switch {
 	case ended > 0:
-		return out, fmt.Sprintf("%s ended without being deleted (finished, or lost without an owner), and the report does not say when: it is of an older scalehist; replay again", plural.Of(ended, "pod"))
+		return out, fmt.Sprintf("%s ended without being deleted (finished, or lost without an owner), and the report does not say when", plural.Of(ended, "pod"))
 	case len(left) > 0:
 		return out, fmt.Sprintf("no step brought %s that the end has", plural.Of(len(left), "pod"))
 	}

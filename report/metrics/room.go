@@ -9,12 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // room is what nodes had to offer to workload pods over time (supply), and what the pods asked for (demand), of one
-// resource, in cores or GiB; both follow what changed in between. It is not known when a node outside every group was there
-// only in between, or, in reports of before Requests and Offers were told, any node or pod.
+// resource, in cores or GiB; both follow what changed in between. It is not known when the report
+// does not say what a node offers.
 func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing string) {
 	if m.zero != "" {
 		return nil, nil, m.zero
@@ -22,7 +21,7 @@ func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing
 	if m.noDemand != "" {
 		return nil, nil, m.noDemand
 	}
-	offers, byGroup := offers(m.r, name)
+	offers := offers(m.r, name)
 	changed := m.offerChanges(name)
 	var steps []step
 	for _, l := range m.lives {
@@ -32,24 +31,15 @@ func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing
 			v, ok = of[0].to, true
 		}
 		if !ok {
-			if v, ok = byGroup[l.group]; !ok || l.group == "" {
-				return nil, nil, fmt.Sprintf("node %s came and went, and the report does not say how large it was", l.name)
-			}
+			return nil, nil, fmt.Sprintf("node %s came and went, and the report does not say how large it was", l.name)
 		}
 		steps = append(steps, l.follow(v, of)...)
 	}
 	supply = curveOf(steps)
 	asked, resized := m.asked(name), m.resizes(name)
-	steps, unknown := nil, 0
+	steps = nil
 	for _, l := range m.pods {
-		v, ok := asked[podAt{l.name, l.from}]
-		if !ok && l.to > l.from {
-			unknown++
-		}
-		steps = append(steps, l.follow(v, resized[l.name])...)
-	}
-	if unknown > 0 {
-		return nil, nil, fmt.Sprintf("%s came and went, and the report does not say for what room: it is of an older scalehist; replay again", plural.Of(unknown, "pod"))
+		steps = append(steps, l.follow(asked[podAt{l.name, l.from}], resized[l.name])...)
 	}
 	return supply, curveOf(steps), ""
 }
@@ -60,29 +50,16 @@ type podAt struct {
 	from time.Duration
 }
 
-// asked is what the lives of pods ask for: as they were fed in, else, for those that stood at the start and in reports of
-// before that was told, as the start or the end shows them. A pod that comes back asks for what it did, as it was resized.
+// asked is what the lives of pods ask for: as they were fed in, else as the start shows them. A pod that comes back asks for
+// what it did, as it was resized.
 func (m *measured) asked(name corev1.ResourceName) map[podAt]float64 {
-	told := false
 	fed, stood := map[podAt]float64{}, map[string]float64{}
-	for _, b := range m.r.Batches {
-		told = told || len(b.Resized) > 0
-		for _, p := range b.DeployedPods {
-			told = told || p.Requests != nil
-		}
-	}
-	for _, s := range []scalehist.ClusterSnapshot{m.r.Start, m.r.End} {
-		for _, p := range workload(s) {
-			if _, known := stood[p.Namespace+"/"+p.Name]; !known || !told {
-				stood[p.Namespace+"/"+p.Name] = amount(p.Requests, name)
-			}
-		}
+	for _, p := range workload(m.r.Start) {
+		stood[p.Namespace+"/"+p.Name] = amount(p.Requests, name)
 	}
 	for _, b := range m.r.Batches {
 		for _, p := range b.DeployedPods {
-			if told {
-				fed[podAt{p.Namespace + "/" + p.Name, b.At.Sub(m.r.StartTime)}] = amount(p.Requests, name)
-			}
+			fed[podAt{p.Namespace + "/" + p.Name, b.At.Sub(m.r.StartTime)}] = amount(p.Requests, name)
 		}
 	}
 	out := map[podAt]float64{}
@@ -94,40 +71,28 @@ func (m *measured) asked(name corev1.ResourceName) map[podAt]float64 {
 			v, ok = last[l.name]
 		}
 		if !ok {
-			v, ok = stood[l.name]
+			v = stood[l.name]
 		}
-		if ok {
-			out[podAt{l.name, l.from}], last[l.name] = v, l.last(v, resized[l.name])
-		}
+		out[podAt{l.name, l.from}], last[l.name] = v, l.last(v, resized[l.name])
 	}
 	return out
 }
 
-// offers is what each node known by name has for workload pods, its DaemonSet and static pods taken off, and the same for
-// any node of a group.
-func offers(r *scalehist.ReplayReport, name corev1.ResourceName) (byNode, byGroup map[string]float64) {
-	byNode, byGroup = map[string]float64{}, map[string]float64{}
-	for _, s := range []scalehist.ClusterSnapshot{r.Start, r.End} {
-		taken := map[string]float64{}
-		for _, p := range s.ScheduledPods {
-			if followsNode(p) {
-				taken[p.NodeName] += amount(p.Requests, name)
-			}
+// offers is what each node has for workload pods as it stood at the start or joined, its DaemonSet and static pods taken off.
+func offers(r *scalehist.ReplayReport, name corev1.ResourceName) map[string]float64 {
+	out, taken := map[string]float64{}, map[string]float64{}
+	for _, p := range r.Start.ScheduledPods {
+		if followsNode(p) {
+			taken[p.NodeName] += amount(p.Requests, name)
 		}
-		for _, n := range s.Nodes {
-			v := max(0, amount(n.Allocatable, name)-taken[n.Name])
-			if _, known := byNode[n.Name]; !known { // what changed after the start, the steps tell
-				byNode[n.Name] = v
-			}
-			byGroup[n.NodeGroup] = v
-		}
+	}
+	for _, n := range r.Start.Nodes {
+		out[n.Name] = max(0, amount(n.Allocatable, name)-taken[n.Name])
 	}
 	for _, n := range r.ScaledUpNodes {
-		if n.Offers != nil {
-			byNode[n.Name] = amount(n.Offers, name)
-		}
+		out[n.Name] = amount(n.Offers, name)
 	}
-	return byNode, byGroup
+	return out
 }
 
 // amount is a quantity in cores, or in GiB for memory; one that is not there is 0.

@@ -40,8 +40,8 @@ func TestInputIsNeverTheOutput(t *testing.T) {
 	if err := os.Symlink(db, link); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"redact", db, "-f", db, "--force"}, {"redact", db, "-f", link, "--force"}, {"cut", db, "-f", db},
-		{"export", db, "-o", db}, {"export", link, "-o", db}, {"import", log, "-o", log, "--force"}} {
+	for _, args := range [][]string{{"redact", db, "-f", db, "--overwrite"}, {"redact", db, "-f", link, "--overwrite"}, {"cut", db, "-f", db},
+		{"export", db, "-o", db}, {"export", link, "-o", db}, {"import", log, "-o", log, "--overwrite"}} {
 		file := args[1]
 		before, err := os.ReadFile(file)
 		if err != nil {
@@ -62,7 +62,7 @@ func TestOutputThatIsNoFile(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skipf("this file system has no pipes: %v", err)
 	}
-	for _, args := range [][]string{{"redact", db, "-f", pipe, "--force"}, {"import", log, "-o", pipe, "--force"}} {
+	for _, args := range [][]string{{"redact", db, "-f", pipe, "--overwrite"}, {"import", log, "-o", pipe, "--overwrite"}} {
 		code, _, errs := scalehist(t, "", args...)
 		if code != cli.ExitFailed || !strings.Contains(errs, "no regular file") {
 			t.Errorf("%v: %d\n%s", args, code, errs)

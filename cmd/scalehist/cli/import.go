@@ -71,7 +71,6 @@ appears complete or not at all.`,
 	cmd.Flags().StringVarP(&to, "output", "o", "", "the history to make (FILE.db)")
 	cmd.Flags().StringVar(&cluster, "cluster", "", "name of the cluster the log is of")
 	cmd.Flags().BoolVar(&force, "overwrite", false, "replace the output if it exists")
-	alsoCalled(cmd, map[string]string{"force": "overwrite"})
 	requireFlag(cmd, "output")
 	return cmd
 }

@@ -88,7 +88,7 @@ the file of a Go test, which compiles by itself.`,
 	flags.StringVar(&r.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, or per-event")
 	flags.StringVar(&r.autoscaler, "autoscaler", engines.Names()[0], "the engine: "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender")
 	flags.StringArrayVar(&r.flags, "autoscaler-flag", nil, "override a recorded autoscaler flag (repeatable): --expander=most-pods")
-	flags.DurationVar(&r.batch, "batch-interval", 0, "feed recorded changes in at these boundaries; 0s: each at its instant (default: the autoscaler's scan interval)")
+	flags.DurationVar(&r.batch, "batch-interval", 0, "let recorded changes enter at these boundaries (default: each at its own instant)")
 	addNoScaleDownFlag(cmd, &r.noScaleDown)
 	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
 	flags.StringArrayVar(&r.fault, "fault", nil, "something that goes wrong (repeatable): stock-out:workers@+5m..+20m")

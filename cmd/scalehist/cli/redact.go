@@ -68,7 +68,6 @@ sort. See docs/redact.md for what the copy still tells.`,
 	flags.BoolVar(&f.force, "overwrite", false, "replace the output if it exists")
 	addFormatFlag(cmd, &f.format)
 	cmd.MarkFlagsMutuallyExclusive("salt-file", "save-salt")
-	alsoCalled(cmd, map[string]string{"force": "overwrite", "keep": "keep-labels", "file": "out"})
 	requireFlag(cmd, "out")
 	return cmd
 }

@@ -59,7 +59,7 @@ func TestRedact(t *testing.T) {
 func TestRedactKeeps(t *testing.T) {
 	src := filepath.Join("..", "..", "..", "fixtures", "gpu-taints", "recording.db")
 	dst := filepath.Join(t.TempDir(), "out.db")
-	code, _, errs := scalehist(t, "", "redact", src, "-f", dst, "--keep", "pool")
+	code, _, errs := scalehist(t, "", "redact", src, "-f", dst, "--keep-labels", "pool")
 	if code != cli.ExitOK {
 		t.Fatalf("redact: %d\n%s", code, errs)
 	}

@@ -156,7 +156,6 @@ for and the scheduler has placed what it can, so each event says which pods the 
 	flags.BoolVar(&f.skip, "skip-unsupported", false, "replay although pods use dynamic resource allocation or pod groups, which no control plane here has: those on a node stay there without, the others are left out")
 	flags.BoolVar(&f.full, "full-snapshots", false, "keep whole objects in the report, of its start, its end and each decision about waiting pods, for --playback snapshots and 'scalehist recommend --report'")
 	addOptimalFlag(cmd, &f.optimal)
-	alsoCalled(cmd, map[string]string{"node-group": "bounds"})
 	addControlPlaneFlag(cmd, &f.plane)
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
 	addEventReportsFlag(cmd, &f.eventDir)

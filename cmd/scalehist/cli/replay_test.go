@@ -56,7 +56,7 @@ func TestReplayErrors(t *testing.T) {
 		{"newer", []string{patched(t, "new.db", func(b []byte) []byte {
 			binary.BigEndian.PutUint32(b[60:], 99) // user_version (https://www.sqlite.org/fileformat.html)
 			return b
-		})}, []string{"new.db has schema version 99", "use a newer scalehist"}},
+		})}, []string{"new.db has schema version 99", "use the scalehist that wrote it"}},
 		{"another database", []string{patched(t, "other.db", func(b []byte) []byte {
 			binary.BigEndian.PutUint32(b[68:], 0) // application_id
 			return b
@@ -71,7 +71,7 @@ func TestReplayErrors(t *testing.T) {
 		{"wrong way round", []string{good, "--from", "+20s", "--to", "+10s"}, []string{"max-size-reached", "window is empty"}},
 		{"unknown group", []string{good, "--bounds", "sdt=1:2"}, []string{`unknown node group "sdt": there are std`}},
 		{"bad bounds", []string{good, "--bounds", "std=5"}, []string{"--bounds std=5: want min:max"}},
-		{"bounds the wrong way round", []string{good, "--node-group", "std=5:1"}, []string{"--bounds std=5:1: min 5 is above max 1: did you mean std=1:5?"}},
+		{"bounds the wrong way round", []string{good, "--bounds", "std=5:1"}, []string{"--bounds std=5:1: min 5 is above max 1: did you mean std=1:5?"}},
 		{"bounds without a group", []string{good, "--bounds", "5:1"}, []string{"--bounds", "5:1"}},
 		{"delay of an unknown group", []string{good, "--provision-delay-of", "sdt=90s"}, []string{`unknown node group "sdt": there are std`}},
 		{"bad delay", []string{good, "--provision-delay-of", "std=soon"}, []string{"--provision-delay-of std=soon: want a duration"}},

@@ -15,7 +15,7 @@ import (
 )
 
 // webDir is where the page's sources and its tests in a browser are.
-var webDir = filepath.Join("..", "..", "..", "harness", "report", "html", "web")
+var webDir = filepath.Join("..", "..", "..", "report", "html", "web")
 
 // npmReady installs what the browser tests need, as package-lock.json says. Without npm a developer's run skips the test; CI
 // says what to install.

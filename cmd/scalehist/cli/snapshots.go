@@ -17,7 +17,7 @@ import (
 // none of that but what nodes need to join.
 var timeFlags = []string{
 	"from", "to", "for", "batch-interval", "scheduler", "recorded-faults", "fault", "faults", "provision-delay", "provision-delay-of",
-	"deletion-delay", "node-group", "signs", "skip-unsupported", "control-plane", "log-dir",
+	"deletion-delay", "bounds", "signs", "skip-unsupported", "control-plane", "log-dir",
 }
 
 func addOptimalFlag(cmd *cobra.Command, to *bool) {

@@ -22,7 +22,7 @@ type versionInfo struct {
 	Scalehist  string `json:"scalehist"`
 	Commit     string `json:"commit,omitempty"`
 	Kubernetes string `json:"kubernetes"`
-	// Report is the version of the reports it writes and reads, History the newest schema of a history.
+	// Report is the version of the reports it writes and reads, History the schema of histories.
 	Report   string `json:"report"`
 	History  int    `json:"history"`
 	Go       string `json:"go"`
@@ -36,7 +36,7 @@ func newVersionCommand(s IO) *cobra.Command {
 		Short: "Print the versions of scalehist, of the Kubernetes inside, and of the formats",
 		Long: `Print the versions of scalehist and of the Kubernetes inside: the API server, the scheduler and its plugins that
 a replay runs are of that version, whatever version was recorded. The format of reports and the schema of histories are those
-that it writes; older ones are read as well.`,
+that it reads and writes.`,
 		Example: "  scalehist version\n  scalehist version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -56,7 +56,7 @@ that it writes; older ones are read as well.`,
 // currentVersion reads the build information that the Go linker put into the binary, and the module's own go.mod.
 func currentVersion() versionInfo {
 	v := versionInfo{
-		Scalehist: Version, Kubernetes: "unknown", Report: scalehist.ReportVersion, History: history.SchemaVersion(),
+		Scalehist: Version, Kubernetes: "unknown", Report: scalehist.ReportVersion, History: history.SchemaVersion,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 // explained is a saved report of the package that explains reports.
 func explained(name string) string {
-	return filepath.Join("..", "..", "..", "harness", "report", "testdata", "explain", name+".json")
+	return filepath.Join("..", "..", "..", "report", "testdata", "explain", name+".json")
 }
 
 // TestViewWithoutTerminal prints the steps.

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func saved(t *testing.T, name string) *scalehist.ReplayReport {
 	t.Helper()
-	r, err := reports.Read(filepath.Join("..", "..", "..", "harness", "report", "testdata", "explain", name+".json"))
+	r, err := reports.Read(filepath.Join("..", "..", "..", "report", "testdata", "explain", name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // contents compares every content with its address. SQLite's own check does not: a byte of JSON may be any other.
-func (c *checker) contents(schema int) {
+func (c *checker) contents() {
 	var altered []int64
 	c.each(`SELECT id, hash, json FROM content ORDER BY id`, func(scan func(...any) error) error {
 		var id int64
@@ -29,10 +29,6 @@ func (c *checker) contents(schema int) {
 		return
 	}
 	users := `SELECT v.seq, v.at, v.content_id, v.state_id, ` + who + ` FROM version v` + named
-	if schema < journalSchema {
-		users = `SELECT v.seq, v.valid_from, v.content_id, v.state_id, coalesce(o.kind, ''), coalesce(o.namespace, ''), coalesce(o.name, '')
-			FROM version v LEFT JOIN object o ON o.id = v.object_id`
-	}
 	in := strings.Trim(strings.ReplaceAll(fmt.Sprint(altered), " ", ","), "[]")
 	found := map[int64]Problem{} // by content: its first user
 	c.each(users+` WHERE v.content_id IN (`+in+`) OR v.state_id IN (`+in+`) ORDER BY v.seq`, func(scan func(...any) error) error {

@@ -46,44 +46,38 @@ type Problem struct {
 const most = 100
 
 // Check reads the tables of the history at path, which is not modified and may be written by a recorder meanwhile.
-// schema is the file's schema version. The problems come in a fixed order. An error means that the file could not be
-// looked at at all.
-func Check(ctx context.Context, path string) (schema int, problems []Problem, err error) {
+// It has the schema of package history, as that made sure. The problems come in a fixed order. An error means that the
+// file could not be looked at at all.
+func Check(ctx context.Context, path string) (problems []Problem, err error) {
 	file, err := filepath.EvalSymlinks(path) // its log lies beside the file, not beside a link to it
 	if err != nil {
-		return 0, nil, fmt.Errorf("check %s: %w", path, err)
+		return nil, fmt.Errorf("check %s: %w", path, err)
 	}
 	db, err := sql.Open("sqlite", dsn(file))
 	if err != nil {
-		return 0, nil, fmt.Errorf("check %s: %w", path, err)
+		return nil, fmt.Errorf("check %s: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	tx, err := db.BeginTx(ctx, nil) // one state, whoever writes
 	if err != nil {
-		return 0, nil, fmt.Errorf("check %s: %w", path, err)
+		return nil, fmt.Errorf("check %s: %w", path, err)
 	}
 	defer tx.Rollback() //nolint:errcheck // nothing was written
 	c := checker{ctx: ctx, tx: tx}
-	if schema = c.schema(); c.err == nil {
-		c.integrity()
-	}
+	c.integrity()
 	if c.err == nil && len(c.problems) == 0 { // what SQLite cannot read, queries cannot either
 		c.references()
-		c.contents(schema)
-		if schema < journalSchema {
-			c.run(intervalQueries)
-		} else {
-			c.run(journalQueries)
-			c.journal()
-		}
+		c.contents()
+		c.run(journalQueries)
+		c.journal()
 	}
 	switch {
 	case ctx.Err() != nil:
-		return schema, nil, fmt.Errorf("check %s: %w", path, ctx.Err())
+		return nil, fmt.Errorf("check %s: %w", path, ctx.Err())
 	case c.err != nil:
 		c.add(Problem{Class: Damage, What: c.err.Error()})
 	}
-	return schema, c.problems, nil
+	return c.problems, nil
 }
 
 // dsn opens read-only. A file in WAL mode that no writer has open and that has no log is immutable: SQLite needs no
@@ -105,13 +99,6 @@ type checker struct {
 	problems []Problem
 	err      error
 	names    map[int64]string
-}
-
-// schema is the file's schema version.
-func (c *checker) schema() int {
-	version := 0
-	c.each(`PRAGMA user_version`, func(scan func(...any) error) error { return scan(&version) })
-	return version
 }
 
 // each runs a query and hands each row to f; scan fills the row.

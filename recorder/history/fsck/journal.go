@@ -8,10 +8,6 @@ import (
 	"slices"
 )
 
-// journalSchema is the first schema in which versions are a journal: the order of change is the key, a version holds
-// until the next row of its object, and keyframes say which versions held at an instant.
-const journalSchema = 3
-
 // named joins a version's object and its scope, where they are there.
 const named = ` LEFT JOIN object o ON o.id = v.object_id LEFT JOIN scope s ON s.id = o.scope_id `
 

@@ -55,7 +55,7 @@ export class Cluster {
     const coming = run.groups.reduce((n, _, g) => n + this.coming(now, g), 0);
     this.sum.textContent = [
       plural(now.nodes.length, "node"), coming > 0 ? `${coming} coming` : "", plural(now.running, "pod") + " running",
-      now.waiting.length > 0 ? `${now.waiting.length} without a node` : "none waiting", now.untold > 0 ? `${now.untold} on nodes the report does not name` : "",
+      now.waiting.length > 0 ? `${now.waiting.length} without a node` : "none waiting",
     ].filter(Boolean).join(" · ");
     const order = run.groups.map((_, g) => g);
     if (now.byGroup.has(-1)) order.push(-1);

@@ -3,7 +3,6 @@
 import type { Curve, Decision, Group, Run, View } from "./data";
 
 export const WAITING = -1;
-export const UNTOLD = -2;
 
 /** at is a curve's value at a moment. */
 export function at(c: Curve | undefined, t: number): number {
@@ -39,7 +38,6 @@ export interface Moment {
   nodes: NodeState[];
   byGroup: Map<number, NodeState[]>;
   waiting: { pod: number; since: number }[];
-  untold: number;
   running: number;
 }
 
@@ -91,7 +89,7 @@ export class Model {
   moment(t: number): Moment {
     const { nodes, stays, pods } = this.run;
     const states: (NodeState | undefined)[] = new Array(nodes.name.length);
-    const out: Moment = { t, nodes: [], byGroup: new Map(), waiting: [], untold: 0, running: 0 };
+    const out: Moment = { t, nodes: [], byGroup: new Map(), waiting: [], running: 0 };
     const now = this.run.decisions[this.decisionAt(t)];
     const unneeded = new Set(now?.unneeded ?? []);
     for (let row = 0; row < nodes.name.length; row++) {
@@ -112,7 +110,6 @@ export class Model {
       const pod = stays.pod[i]!;
       const node = stays.node[i]!;
       if (node === WAITING) out.waiting.push({ pod, since: stays.from[i]! });
-      else if (node === UNTOLD) out.untold++;
       else {
         const s = states[node];
         if (!s) continue;
