@@ -38,7 +38,7 @@ var defects = []defect{
 		play: func(in *trace.Input) []harness.Option {
 			opts := with(ClusterAutoscaler())
 			for _, g := range in.NodeGroups {
-				opts = append(opts, harness.WithNodeGroupBounds(g.Name, g.TargetSize, g.TargetSize))
+				opts = append(opts, harness.With(func(s *harness.Settings) { s.SetBounds(g.Name, g.TargetSize, g.TargetSize) }))
 			}
 			return opts
 		},

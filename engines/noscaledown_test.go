@@ -35,7 +35,7 @@ func TestWithoutScaleDown(t *testing.T) {
 		if removed() == 0 {
 			t.Errorf("%s removes nothing with scale-down on, so this shows nothing", c.engine)
 		}
-		if n := removed(harness.WithoutScaleDown()); n != 0 {
+		if n := removed(harness.With(func(s *harness.Settings) { s.NoScaleDown = true })); n != 0 {
 			t.Errorf("%s removes %d nodes all the same", c.engine, n)
 		}
 	}

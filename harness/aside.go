@@ -23,7 +23,7 @@ import (
 func (p *snapshotPlayback) aside(ctx context.Context, s *scalehist.ClusterState, provider *cloudprovider.Provider) (_ *run, err error) {
 	in := p.inputOf(s)
 	o := p.opts
-	o.plane, o.planeName = nil, Memory
+	o.plane, o.ControlPlane = nil, Memory
 	r := &run{in: in, opts: o, now: in.Start, watch: p.watch, pending: map[types.NamespacedName]bool{}, changes: in.Changes, provider: provider,
 		end: in.End, scan: defaultScanInterval}
 	defer r.watch.time("apply")()

@@ -27,10 +27,10 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 		Settings: l.engineStart, SettingsChanges: slices.Clone(l.changes), Warnings: slices.Clone(l.warnings), Inputs: r.inputs(),
 		Start: l.start, End: l.end, Moments: l.moments.Moments(),
 	}
-	for _, f := range r.opts.faults {
+	for _, f := range r.opts.Faults {
 		out.Faults = append(out.Faults, f.String())
 	}
-	if r.opts.fullSnapshots {
+	if r.opts.FullSnapshots {
 		out.Start, out.End = l.start.Whole(), l.end.Whole()
 	} else {
 		out.Start, out.End = l.start.Summary(), l.end.Summary()
@@ -204,8 +204,8 @@ func (r *run) provisionDelay(group string) (scalehist.Duration, string) {
 		return scalehist.Duration(d), "given"
 	case known:
 		return scalehist.Duration(d), "recorded"
-	case r.opts.defaultDelay != nil:
-		return scalehist.Duration(*r.opts.defaultDelay), "default"
+	case r.opts.ProvisionDelay != nil:
+		return scalehist.Duration(*r.opts.ProvisionDelay), "default"
 	}
 	return scalehist.Duration(cloudprovider.DefaultProvisionDelay), "default"
 }

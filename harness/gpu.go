@@ -136,13 +136,13 @@ func gpuWarnings(rule gpuRule, flags []string, groups []scalehist.NodeGroup, nod
 
 // gpus is the rule of this replay's provider.
 func (r *run) gpus() gpuRule {
-	return gpus(cmp.Or(r.opts.gpuLabel, r.in.GPULabel), r.in.Settings.Flags, r.in.AllGroups(), r.in.InitialNodes())
+	return gpus(cmp.Or(r.opts.GPULabel, r.in.GPULabel), r.in.Settings.Flags, r.in.AllGroups(), r.in.InitialNodes())
 }
 
 // warnOfGPUs puts into the report which limits of GPUs bind nothing.
 func (r *run) warnOfGPUs() {
 	rule := r.gpus()
-	flags := slices.Concat(r.in.Settings.Flags, r.opts.flags)
+	flags := slices.Concat(r.in.Settings.Flags, r.opts.Flags)
 	for _, c := range r.in.SettingsChanges {
 		flags = append(flags, c.Settings.Flags...)
 	}

@@ -63,7 +63,7 @@ func TestGPULimit(t *testing.T) {
 		"the label nodes have":       {label: gke, flags: []string{limit}, want: 2},
 		"the provider's label":       {label: "k8s.amazonaws.com/accelerator", flags: []string{"--cloud-provider=aws", limit}, want: 2},
 		"another provider's label":   {label: gke, flags: []string{"--cloud-provider=aws", limit}, want: 5, warn: "no node and no template has the label k8s.amazonaws.com/accelerator=nvidia-tesla-t4"},
-		"a label that is given":      {label: "example.com/gpu", flags: []string{limit}, opts: []harness.Option{harness.WithGPULabel("example.com/gpu")}, want: 2},
+		"a label that is given":      {label: "example.com/gpu", flags: []string{limit}, opts: []harness.Option{harness.With(func(s *harness.Settings) { s.GPULabel = "example.com/gpu" })}, want: 2},
 		"no label":                   {flags: []string{limit}, want: 5, warn: "nothing recorded shows by which label nodes with GPUs are marked"},
 		"Gardener's does not count":  {label: "gardener.cloud/accelerator", flags: []string{"--cloud-provider=mcm", limit}, want: 5, warn: "Gardener's provider does not tell"},
 		"the flag of the command":    {label: gke, opts: []harness.Option{harness.WithFlags(limit)}, want: 2},

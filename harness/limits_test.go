@@ -83,7 +83,7 @@ func TestUnsupportedIsRefusedFirst(t *testing.T) {
 	if !errors.As(err, &unsupported) || strings.Contains(err.Error(), "booted") {
 		t.Errorf("got %v, want an UnsupportedError", err)
 	}
-	_, err = NewInputReplayer(t.Context(), in, WithAutoscaler(engine), WithoutUnsupported())
+	_, err = NewInputReplayer(t.Context(), in, WithAutoscaler(engine), With(func(s *Settings) { s.SkipUnsupported = true }))
 	if err == nil || errors.As(err, &unsupported) {
 		t.Errorf("got %v, want the next complaint", err)
 	}

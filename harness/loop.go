@@ -97,7 +97,7 @@ func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error)
 	r.warnOfGPUs()
 	r.ledger.until = func() time.Time { return r.boundary(r.in.End) }
 	r.faults = newNodeFaults(r)
-	if r.opts.signs {
+	if r.opts.Signs {
 		r.signs = newSigns(r)
 	}
 	return r, r.newEngine(in.Settings)
@@ -108,7 +108,7 @@ func (r *run) newProvider() (*cloudprovider.Provider, error) {
 	return cloudprovider.New(r.in.NodeGroups, cloudprovider.Options{
 		Start:          r.in.Start,
 		ProvisionDelay: r.in.ProvisionDelays,
-		DefaultDelay:   r.opts.defaultDelay,
+		DefaultDelay:   r.opts.ProvisionDelay,
 		DeletionDelay:  r.in.DeletionDelay,
 		Faults:         r.in.Faults,
 		Prices:         r.opts.prices,
@@ -173,10 +173,10 @@ func CheckLoops(window, scan time.Duration) error {
 
 // newEngine builds the autoscaler with settings; a real one restarts when its Deployment changes.
 func (r *run) newEngine(s scalehist.CASettings) error {
-	s.Flags = append(append([]string(nil), s.Flags...), r.opts.flags...)
+	s.Flags = append(append([]string(nil), s.Flags...), r.opts.Flags...)
 	inForce := s
 	engine, err := r.opts.autoscaler(Env{
-		Cluster: r.cluster, Provider: r.provider, Settings: s, Seed: r.opts.seed, NamelessTies: r.opts.ties == TiesByCreation, NodesAsStored: r.opts.ties == TiesUpstream, Warn: r.ledger.warn,
+		Cluster: r.cluster, Provider: r.provider, Settings: s, Seed: r.opts.Seed, NamelessTies: r.opts.Ties == TiesByCreation, NodesAsStored: r.opts.Ties == TiesUpstream, Warn: r.ledger.warn,
 		InForce: func(changed scalehist.CASettings) { inForce = changed },
 	})
 	if err != nil {
@@ -191,8 +191,8 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	if err := CheckLoops(r.in.End.Sub(r.in.Start), r.scan); err != nil {
 		return err
 	}
-	if r.opts.batch != nil {
-		r.batch = *r.opts.batch
+	if r.opts.BatchInterval > 0 {
+		r.batch = r.opts.BatchInterval
 	}
 	r.nextLoop = r.now.Add(r.scan)
 	if r.now.Equal(r.in.Start) {

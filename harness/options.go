@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -86,44 +85,33 @@ type Progress struct {
 // Option changes how a scenario is replayed.
 type Option func(*options)
 
+// options are the settings, and what no file and no command line could hold.
 type options struct {
-	name            string
-	window          trace.Window
-	autoscaler      NewAutoscaler
-	flags           []string
-	batch           *time.Duration
-	scoring         profile.Scoring
-	plane           ControlPlaneFunc
-	planeName       string
-	prices          *cloudprovider.PriceTable
-	faults          []trace.Fault
-	recordedFaults  bool
-	defaultDelay    *time.Duration
-	deletionDelay   *time.Duration
-	termination     *time.Duration
-	delays          map[string]time.Duration
-	bounds          map[string][2]int
-	gpuLabel        string
-	seed            int64
-	ties            Ties
-	signs           bool
-	observer        Observer
-	progress        func(Progress)
-	fullSnapshots   bool
-	moments         bool
-	skipUnsupported bool
-	noScaleDown     bool
-	eventReport     func(n int, r *scalehist.ReplayReport) error
+	Settings
+	autoscaler  NewAutoscaler
+	plane       ControlPlaneFunc
+	prices      *cloudprovider.PriceTable
+	observer    Observer
+	progress    func(Progress)
+	moments     bool
+	eventReport func(n int, r *scalehist.ReplayReport) error
 }
 
 func resolve(opts []Option) options {
-	o := options{recordedFaults: true, seed: DefaultSeed, planeName: DefaultControlPlane(), ties: TiesUpstream, delays: map[string]time.Duration{}, bounds: map[string][2]int{}}
+	var o options
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if o.noScaleDown { // after WithFlags, wherever it was given: the last of a name wins
-		o.flags = append(o.flags, "--scale-down-enabled=false")
+	if o.ControlPlane == "" {
+		o.ControlPlane = DefaultControlPlane()
 	}
+	if o.Ties == "" {
+		o.Ties = TiesUpstream
+	}
+	if o.NoScaleDown { // behind Flags: the last of a name wins
+		o.Flags = append(slices.Clip(o.Flags), "--scale-down-enabled=false")
+	}
+	o.moments = o.moments || o.FullSnapshots || o.Optimal
 	return o
 }
 
@@ -134,32 +122,46 @@ func (o options) check() error {
 	if err := o.checkPlane(); err != nil {
 		return err
 	}
-	if !slices.Contains(TiesKinds, o.ties) {
-		return fmt.Errorf("ties %q: choose hash, creation or upstream", o.ties)
-	}
-	if o.batch != nil && *o.batch < 0 {
-		return fmt.Errorf("batch interval %s is negative", *o.batch)
-	}
-	return nil
+	return o.Settings.check()
 }
 
-// WithName names the scenario in reports; the default is the history's name.
-func WithName(name string) Option { return func(o *options) { o.name = name } }
+// WithSettings takes all settings, in place of what options before it have set.
+func WithSettings(s Settings) Option { return func(o *options) { o.Settings = s } }
 
-// WithWindow replays only a part of the recording. Zero bounds are the recording's own.
-func WithWindow(w trace.Window) Option { return func(o *options) { o.window = w } }
+// With changes settings.
+func With(change func(*Settings)) Option { return func(o *options) { change(&o.Settings) } }
 
 // WithAutoscaler sets the engine.
 func WithAutoscaler(a NewAutoscaler) Option { return func(o *options) { o.autoscaler = a } }
 
 // WithFlags overrides recorded autoscaler flags ("--expander=most-pods"): the last of a name wins.
 func WithFlags(flags ...string) Option {
-	return func(o *options) { o.flags = append(o.flags, flags...) }
+	return With(func(s *Settings) { s.Flags = append(slices.Clip(s.Flags), flags...) })
 }
 
-// WithoutScaleDown keeps the autoscaler from removing nodes, whatever was recorded or other options say: its own setting
-// --scale-down-enabled is false. Engines that do not know the setting are as they were.
-func WithoutScaleDown() Option { return func(o *options) { o.noScaleDown = true } }
+// WithFaults adds faults, of groups and of nodes. Their times may be offsets from the start of the window.
+func WithFaults(f ...trace.Fault) Option {
+	return With(func(s *Settings) { s.Faults = append(slices.Clip(s.Faults), f...) })
+}
+
+// WithBatchInterval sets Settings.BatchInterval.
+func WithBatchInterval(d time.Duration) Option {
+	return With(func(s *Settings) { s.BatchInterval = d })
+}
+
+// WithSeed sets Settings.Seed.
+func WithSeed(seed int64) Option { return With(func(s *Settings) { s.Seed = seed }) }
+
+// WithName sets Settings.Name, which names the scenario in reports; the default is the history's name.
+func WithName(name string) Option { return With(func(s *Settings) { s.Name = name }) }
+
+// WithProvisionDelay overrides the provision delay of one group.
+func WithProvisionDelay(group string, d time.Duration) Option {
+	return With(func(s *Settings) { s.SetProvisionDelay(group, d) })
+}
+
+// WithPrices adds costs to the report and lets the price expander run.
+func WithPrices(p *cloudprovider.PriceTable) Option { return func(o *options) { o.prices = p } }
 
 // WithEventReports hands over a report of each event of ReplayEvents and ReplaySnapshots, in order, n from 1: what joined and who
 // was placed, from the moment before the decision until then. An error ends the playback.
@@ -167,132 +169,12 @@ func WithEventReports(f func(n int, r *scalehist.ReplayReport) error) Option {
 	return func(o *options) { o.eventReport = f }
 }
 
-// WithBatchInterval rounds recorded changes up: all those up to a boundary enter at the boundary. By default each enters at its
-// own instant, as 0 says.
-func WithBatchInterval(d time.Duration) Option { return func(o *options) { o.batch = &d } }
-
-// WithScoring chooses the scheduler's scoring profile.
-func WithScoring(s profile.Scoring) Option { return func(o *options) { o.scoring = s } }
-
-// WithPrices adds costs to the report and lets the price expander run.
-func WithPrices(p *cloudprovider.PriceTable) Option { return func(o *options) { o.prices = p } }
-
-// WithFaults adds faults, of groups and of nodes. Their times may be offsets from the start of the window.
-func WithFaults(f ...trace.Fault) Option {
-	return func(o *options) { o.faults = append(o.faults, f...) }
-}
-
-// WithRecordedFaults says whether recorded failures to deliver nodes, and recorded losses of nodes, happen again; the
-// default is true.
-func WithRecordedFaults(on bool) Option { return func(o *options) { o.recordedFaults = on } }
-
-// WithDefaultProvisionDelay is the provision delay of groups whose delay was not recorded; the default is
-// cloudprovider.DefaultProvisionDelay.
-func WithDefaultProvisionDelay(d time.Duration) Option {
-	return func(o *options) { o.defaultDelay = &d }
-}
-
-// WithProvisionDelay overrides the provision delay of one group.
-func WithProvisionDelay(group string, d time.Duration) Option {
-	return func(o *options) { o.delays[group] = d }
-}
-
-// WithDeletionDelay sets the time from the deletion of a node to the node being gone, its pods with it; the default is the
-// recorded one, else cloudprovider.DefaultDeletionDelay.
-func WithDeletionDelay(d time.Duration) Option { return func(o *options) { o.deletionDelay = &d } }
-
-// WithTermination sets how long pods go on running once they are evicted or deleted; the default is as recorded, else
-// virtual.AssumedTermination.
-func WithTermination(d time.Duration) Option { return func(o *options) { o.termination = &d } }
-
-// WithNodeGroupBounds overrides the min and max size of one group.
-func WithNodeGroupBounds(group string, minSize, maxSize int) Option {
-	return func(o *options) { o.bounds[group] = [2]int{minSize, maxSize} }
-}
-
-// WithGPULabel names the node label that marks nodes with GPUs and names their type, by which --gpu-total counts; the default is
-// that of the provider the recording shows.
-func WithGPULabel(label string) Option { return func(o *options) { o.gpuLabel = label } }
-
-// DefaultSeed is the seed of a replay that is not given one; none is better than another (docs/truth.md).
-const DefaultSeed = 0
-
-// WithSeed chooses what an autoscaler leaves to chance, the order in which it lists pods for one. The default is DefaultSeed.
-func WithSeed(seed int64) Option { return func(o *options) { o.seed = seed } }
-
-// WithTies says how the scheduler and the autoscaler break ties between equals; the default is TiesUpstream.
-func WithTies(t Ties) Option { return func(o *options) { o.ties = t } }
-
-// WithSigns lets the autoscaler write into the virtual cluster what tools that watch a cluster-autoscaler look at: the
-// status ConfigMap (kube-system/cluster-autoscaler-status) whenever it says something new, and events with upstream's texts,
-// in virtual time. Nothing decides by them, and they cost writes, so the default is none; recordings of fixtures have them.
-func WithSigns() Option { return func(o *options) { o.signs = true } }
-
 // WithObserver lets the caller see the replay from inside.
 func WithObserver(obs Observer) Option { return func(o *options) { o.observer = obs } }
 
 // WithProgress reports progress after each step.
 func WithProgress(f func(Progress)) Option { return func(o *options) { o.progress = f } }
 
-// WithFullSnapshots keeps whole pods and nodes in the report's start and end snapshots, and the moments of WithMoments.
-func WithFullSnapshots() Option {
-	return func(o *options) { o.fullSnapshots, o.moments = true, true }
-}
-
 // WithMoments keeps in the report the clusters about which it was decided while pods had no node, whole: for ReplaySnapshots, and for
-// whoever judges the decisions.
+// whoever judges the decisions. Settings.FullSnapshots and Settings.Optimal keep them too.
 func WithMoments() Option { return func(o *options) { o.moments = true } }
-
-// WithoutUnsupported replays a window although pods in it use what no control plane here has (trace.UnsupportedError): those that
-// have a node stay there without it, the others are left out. The report warns of them. The default is an error.
-func WithoutUnsupported() Option { return func(o *options) { o.skipUnsupported = true } }
-
-// apply carries the options that change an input over to it.
-func (o options) apply(in *trace.Input) error {
-	if o.name != "" {
-		in.Name = o.name
-	}
-	if o.skipUnsupported {
-		in.LeaveOutUnsupported()
-	}
-	if err := in.Supported(); err != nil {
-		return err
-	}
-	if !o.recordedFaults {
-		in.DropRecordedFaults()
-	}
-	for _, f := range o.faults {
-		if err := in.AddFault(f); err != nil {
-			return fmt.Errorf("fault %s: %w", f, err)
-		}
-	}
-	if o.deletionDelay != nil {
-		in.DeletionDelay = o.deletionDelay
-	}
-	if o.termination != nil {
-		in.Terminations = trace.Terminations{Median: o.termination}
-	}
-	if in.ProvisionDelays == nil {
-		in.ProvisionDelays = map[string]time.Duration{}
-	}
-	for name, d := range o.delays {
-		if _, err := in.Group(name); err != nil {
-			return fmt.Errorf("provision delay: %w", err)
-		}
-		in.ProvisionDelays[name] = d
-		in.GivenDelays = append(in.GivenDelays, name)
-	}
-	for name, b := range o.bounds {
-		g, err := in.Group(name)
-		if err != nil {
-			return fmt.Errorf("bounds: %w", err)
-		}
-		g.MinSize, g.MaxSize, g.GuessedMax = b[0], b[1], false
-		for i := range in.GroupChanges {
-			if c := &in.GroupChanges[i].Group; c.Name == name {
-				c.MinSize, c.MaxSize, c.GuessedMax = b[0], b[1], false
-			}
-		}
-	}
-	return nil
-}

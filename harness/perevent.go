@@ -32,18 +32,18 @@ func ReplayEvents(ctx context.Context, dbPath string, opts ...Option) (*scalehis
 	}
 	report, err := replayEvents(ctx, db, o)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", dbPath, err)
+		err = ofHistory(dbPath, err)
 	}
 	return report, errors.Join(err, db.Close())
 }
 
 func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.ReplayReport, error) {
 	rec := trace.Of(db)
-	whole, err := rec.Input(ctx, o.window)
+	whole, err := o.input(ctx, rec, db)
 	if err != nil {
 		return nil, err
 	}
-	if err := whole.Supported(); err != nil && !o.skipUnsupported {
+	if err := whole.Supported(); err != nil && !o.SkipUnsupported {
 		return nil, err
 	}
 	var events [][]scalehist.RecordedStep

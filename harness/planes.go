@@ -30,11 +30,13 @@ const ControlPlaneVariable = "SCALEHIST_CONTROL_PLANE"
 type ControlPlaneFunc func(ctx context.Context, o kvcl.Options) (kvcl.ControlPlane, error)
 
 // OnControlPlane chooses one of ControlPlanes.
-func OnControlPlane(name string) Option { return func(o *options) { o.planeName, o.plane = name, nil } }
+func OnControlPlane(name string) Option {
+	return func(o *options) { o.ControlPlane, o.plane = name, nil }
+}
 
 // WithControlPlane sets where control planes come from. name goes into the report's run section.
 func WithControlPlane(name string, f ControlPlaneFunc) Option {
-	return func(o *options) { o.planeName, o.plane = name, f }
+	return func(o *options) { o.ControlPlane, o.plane = name, f }
 }
 
 // DefaultControlPlane is the one of ControlPlaneVariable, else the first of ControlPlanes.
@@ -47,22 +49,22 @@ func DefaultControlPlane() string {
 
 // checkPlane finds a name that is none of ours before anything starts.
 func (o options) checkPlane() error {
-	if o.plane != nil || slices.Contains(ControlPlanes, o.planeName) {
+	if o.plane != nil || slices.Contains(ControlPlanes, o.ControlPlane) {
 		return nil
 	}
 	from := ""
-	if os.Getenv(ControlPlaneVariable) == o.planeName {
+	if os.Getenv(ControlPlaneVariable) == o.ControlPlane {
 		from = " (from " + ControlPlaneVariable + ")"
 	}
-	return fmt.Errorf("control plane %q%s: choose %s", o.planeName, from, strings.Join(ControlPlanes, " or "))
+	return fmt.Errorf("control plane %q%s: choose %s", o.ControlPlane, from, strings.Join(ControlPlanes, " or "))
 }
 
 func (r *run) bootPlane(ctx context.Context) (kvcl.ControlPlane, error) {
-	o := kvcl.Options{Now: r.in.Start, Scoring: r.opts.scoring, TieBreak: tieBreaks[r.opts.ties]}
+	o := kvcl.Options{Now: r.in.Start, Scoring: r.opts.Scheduler, TieBreak: tieBreaks[r.opts.Ties]}
 	switch {
 	case r.opts.plane != nil:
 		return r.opts.plane(ctx, o)
-	case r.opts.planeName == Memory:
+	case r.opts.ControlPlane == Memory:
 		return memory.Start(ctx, memory.Options{Now: o.Now, Scoring: o.Scoring, TieBreak: o.TieBreak, Recall: true})
 	}
 	return kvcl.Start(ctx, o)

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,13 +35,30 @@ func NewReplayer(ctx context.Context, dbPath string, opts ...Option) (*Replayer,
 		return nil, err
 	}
 	r := &Replayer{opts: o, db: db}
-	if r.in, err = trace.FromHistory(ctx, db, o.window); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", dbPath, err), r.Close())
+	if r.in, err = o.input(ctx, trace.Of(db), db); err != nil {
+		return nil, errors.Join(ofHistory(dbPath, err), r.Close())
 	}
 	if err := r.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dbPath, err), r.Close())
 	}
 	return r, nil
+}
+
+// ofHistory names the history of an error, unless that is about what was asked for.
+func ofHistory(path string, err error) error {
+	if _, ok := errors.AsType[*WindowError](err); ok {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// input reads the window of the settings.
+func (o *options) input(ctx context.Context, rec *trace.Recording, db *history.DB) (*trace.Input, error) {
+	w, err := o.Window.resolve(db.Span())
+	if err != nil {
+		return nil, err
+	}
+	return rec.Input(ctx, w)
 }
 
 // NewInputReplayer is NewReplayer for causes that come from a script instead of a history.
@@ -118,4 +136,25 @@ func (r *Replayer) Close() error {
 		r.db = nil
 	}
 	return errors.Join(errs...)
+}
+
+// Play replays a history as the settings say, which may play single events (Settings.Playback), and closes what it opened. length, if it is
+// not nil, is asked how long to play from when: it is given Settings.For, or the length of the window.
+func Play(ctx context.Context, dbPath string, length func(start time.Time, d time.Duration) (time.Duration, error), opts ...Option) (_ *scalehist.ReplayReport, err error) {
+	o := resolve(opts)
+	if scalehist.Playback(o.Playback) == scalehist.PlaybackPerEvent {
+		return ReplayEvents(ctx, dbPath, opts...)
+	}
+	r, err := NewReplayer(ctx, dbPath, opts...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	d := cmp.Or(o.For, r.RecordDuration())
+	if length != nil {
+		if d, err = length(r.RecordStartTime(), d); err != nil {
+			return nil, err
+		}
+	}
+	return r.Replay(ctx, d)
 }

@@ -78,7 +78,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	}{
 		{"no autoscaler", nil, "no autoscaler: pass harness.WithAutoscaler"},
 		{"negative batches", []harness.Option{engine, harness.WithBatchInterval(-time.Second)}, "batch interval -1s is negative"},
-		{"bounds of an unknown group", []harness.Option{engine, harness.WithNodeGroupBounds("sdt", 1, 2)}, `bounds: unknown node group "sdt": there are big, std`},
+		{"bounds of an unknown group", []harness.Option{engine, harness.With(func(s *harness.Settings) { s.SetBounds("sdt", 1, 2) })}, `bounds: unknown node group "sdt": there are big, std`},
 		{"delay of an unknown group", []harness.Option{engine, harness.WithProvisionDelay("sdt", 1)}, `provision delay: unknown node group "sdt": there are big, std`},
 		{"fault of an unknown group", []harness.Option{engine, harness.WithFaults(trace.Fault{NodeGroup: "sdt", Kind: trace.FaultRefuse})}, `fault refuse:sdt: unknown node group "sdt": there are big, std`},
 	}

@@ -33,7 +33,7 @@ func (s *stopwatch) time(phase string) func() {
 }
 
 func (r *run) runInfo() *scalehist.RunInfo {
-	info := r.watch.runInfo(r.opts.planeName)
+	info := r.watch.runInfo(r.opts.ControlPlane)
 	if p, ok := r.plane.(interface{ PeakMemory() map[string]int64 }); ok {
 		for name, bytes := range p.PeakMemory() {
 			info.PeakMemory[name] = bytes
@@ -112,8 +112,8 @@ func (r *run) inputs() []scalehist.InputHash {
 		Prices     any
 		Scoring    string
 	}{
-		r.engine.Name(), r.in.Start, r.end, scalehist.Duration(r.batch), r.opts.flags, r.ledger.engineStart, r.in.Faults, nodeFaultList(r.in.NodeFaults), r.opts.seed,
-		r.in.ProvisionDelays, r.opts.defaultDelay, r.in.DeletionDelay, r.opts.bounds, r.opts.prices, string(r.opts.scoring),
+		r.engine.Name(), r.in.Start, r.end, scalehist.Duration(r.batch), r.opts.Flags, r.ledger.engineStart, r.in.Faults, nodeFaultList(r.in.NodeFaults), r.opts.Seed,
+		r.in.ProvisionDelays, r.opts.ProvisionDelay, r.in.DeletionDelay, r.opts.bounds(), r.opts.prices, string(r.opts.Scheduler),
 	}
 	b, err := json.Marshal(scenario)
 	if err != nil {

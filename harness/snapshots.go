@@ -159,7 +159,7 @@ func (p *snapshotPlayback) standing(s *scalehist.ClusterState) (*cloudprovider.P
 			leaving[name] = true
 		}
 	}
-	gpus := gpus(p.opts.gpuLabel, p.from.Settings.Flags, groups, s.Objects.Nodes)
+	gpus := gpus(p.opts.GPULabel, p.from.Settings.Flags, groups, s.Objects.Nodes)
 	provider, err := cloudprovider.New(groups, cloudprovider.Options{Start: s.At, Prices: p.opts.prices, TemplatePods: pods,
 		ProvisionDelay: delaysOf(p.from.NodeGroups, groups), GPULabel: gpus.label, IgnoreGPUs: gpus.ignored})
 	if err != nil {
@@ -185,10 +185,10 @@ func (p *snapshotPlayback) engine(s *scalehist.ClusterState, provider *cloudprov
 			settings = c.Settings
 		}
 	}
-	settings.Flags = slices.Concat(settings.Flags, p.opts.flags)
+	settings.Flags = slices.Concat(settings.Flags, p.opts.Flags)
 	inForce := settings
 	engine, err := p.opts.autoscaler(Env{
-		Cluster: still{s.Objects}, Provider: provider, Settings: settings, Seed: p.opts.seed, NamelessTies: p.opts.ties == TiesByCreation, NodesAsStored: p.opts.ties == TiesUpstream,
+		Cluster: still{s.Objects}, Provider: provider, Settings: settings, Seed: p.opts.Seed, NamelessTies: p.opts.Ties == TiesByCreation, NodesAsStored: p.opts.Ties == TiesUpstream,
 		Warn: func(w string) {
 			if !slices.Contains(p.out.Warnings, w) {
 				p.out.Warnings = append(p.out.Warnings, w)

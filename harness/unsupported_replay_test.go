@@ -28,7 +28,7 @@ func TestUnsupportedPods(t *testing.T) {
 	if !errors.As(err, &unsupported) || len(unsupported.Uses) != 1 || len(unsupported.Uses[0].Arriving) != 1 {
 		t.Fatalf("error %v, want an trace.UnsupportedError with one pod that arrives", err)
 	}
-	got := replay(t, script(), harness.WithoutUnsupported())
+	got := replay(t, script(), harness.With(func(s *harness.Settings) { s.SkipUnsupported = true }))
 	if got.Pending.Of != 1 {
 		t.Errorf("%d pods came, want web-1 alone", got.Pending.Of)
 	}

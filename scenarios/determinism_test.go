@@ -50,7 +50,7 @@ var _ = Describe("Same input, same bytes", func() {
 
 	// Whole objects come from an API server, or from registries: what they differ in, such as resource versions, is not kept.
 	It("keeps the same whole objects, of the start, the end and each decision, on every control plane", func(ctx SpecContext) {
-		r := Replay(ctx, Recording("stockout-fallback"), ClusterAutoscaler(), harness.WithFullSnapshots())
+		r := Replay(ctx, Recording("stockout-fallback"), ClusterAutoscaler(), harness.With(func(s *harness.Settings) { s.FullSnapshots = true }))
 		var decided, kept []int
 		for _, d := range r.Decisions {
 			if d.Outcome != scalehist.ScaleUpInCooldown { // it waited for more pods

@@ -52,7 +52,7 @@ func restored(m *redact.Mapping, v any) any {
 // memory: that planes report alike is for the specs that replay the same histories on both.
 var _ = Describe("A redacted history", Ordered, func() {
 	options := func() []harness.Option {
-		return []harness.Option{ClusterAutoscaler(), harness.WithTies(harness.TiesByCreation)}
+		return []harness.Option{ClusterAutoscaler(), harness.With(func(s *harness.Settings) { s.Ties = harness.TiesByCreation })}
 	}
 	replaysAlike := func(ctx SpecContext, src string) {
 		path := filepath.Join(GinkgoT().TempDir(), "redacted.db")

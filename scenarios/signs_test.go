@@ -23,7 +23,7 @@ var _ = Describe("The signs of an autoscaler in the virtual cluster", func() {
 		}
 		var decided []scalehist.Event
 		var at []time.Time
-		r, err := Recording("stockout-fallback").open(ctx, onPlane(), ClusterAutoscaler(), harness.WithSigns(),
+		r, err := Recording("stockout-fallback").open(ctx, onPlane(), ClusterAutoscaler(), harness.With(func(s *harness.Settings) { s.Signs = true }),
 			harness.WithObserver(harness.Observer{Decided: func(_ context.Context, d scalehist.Decision) error {
 				decided = append(decided, d.Events...)
 				for range d.Events {
@@ -110,6 +110,6 @@ var _ = Describe("The signs of an autoscaler in the virtual cluster", func() {
 		Expect(got).To(Equal(want))
 	},
 		Entry("by default", nil, SpecTimeout(time.Minute)),
-		Entry("with signs", []string{"cluster-autoscaler-status"}, harness.WithSigns(), SpecTimeout(time.Minute)),
+		Entry("with signs", []string{"cluster-autoscaler-status"}, harness.With(func(s *harness.Settings) { s.Signs = true }), SpecTimeout(time.Minute)),
 	)
 })

@@ -51,7 +51,7 @@ var _ = Describe("The truth about a real autoscaler", func() {
 		}, SpecTimeout(4*time.Minute))
 
 		It("holds with upstream's ties for the replay of "+name, func(ctx SpecContext) {
-			report := ReplayFor(ctx, runLength(truthOf(name)), Recording(name), ClusterAutoscaler(), harness.WithTies(harness.TiesUpstream))
+			report := ReplayFor(ctx, runLength(truthOf(name)), Recording(name), ClusterAutoscaler(), harness.With(func(s *harness.Settings) { s.Ties = harness.TiesUpstream }))
 
 			Expect(report).To(AgreeWithTruth(truthOf(name)))
 		}, SpecTimeout(4*time.Minute))

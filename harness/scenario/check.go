@@ -10,9 +10,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
-	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/harness/truth"
-	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -28,8 +26,8 @@ func (s *Scenario) check(d *decoder, engines Engines) {
 		at("history", "history: %v", err)
 	}
 	s.oneOf(d, "playback", s.Playback, string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent))
-	s.oneOf(d, "scheduler", s.Scheduler, string(profile.ScoringDefault), string(profile.ScoringBinPacking))
-	s.oneOf(d, "ties", s.Ties, string(harness.TiesUpstream), string(harness.TiesByHash), string(harness.TiesByCreation))
+	s.oneOf(d, "scheduler", string(s.Scheduler), string(profile.ScoringDefault), string(profile.ScoringBinPacking))
+	s.oneOf(d, "ties", string(s.Ties), string(harness.TiesUpstream), string(harness.TiesByHash), string(harness.TiesByCreation))
 	s.oneOf(d, "controlPlane", s.ControlPlane, harness.ControlPlanes...)
 	if _, err := engines.Named(s.engine(engines)); err != nil {
 		at("autoscaler", "autoscaler: %v%s", err, suggest(s.Autoscaler, engines.Names()))
@@ -48,7 +46,7 @@ func (s *Scenario) check(d *decoder, engines Engines) {
 	}
 	s.checkGroups(d)
 	s.checkFaults(d)
-	if _, err := s.priceTable(); err != nil {
+	if _, err := s.PriceTable(s.Path); err != nil {
 		at("prices", "prices: %v", err)
 	}
 	s.checkExpect(d)
@@ -85,50 +83,9 @@ func (s *Scenario) checkGroups(d *decoder) {
 }
 
 func (s *Scenario) checkFaults(d *decoder) {
-	s.faults = nil
-	if s.FaultFile != "" {
-		data, err := os.ReadFile(s.Path(s.FaultFile))
-		if err == nil {
-			s.faults, err = trace.ParseFaults(data)
-		}
-		if err != nil {
-			d.atf(s.pos("faultFile"), "faultFile: %v", err)
-		}
+	if _, err := s.AllFaults(s.Path); err != nil {
+		d.atf(s.pos("faultFile"), "faultFile: %v", err)
 	}
-	for _, f := range s.Faults {
-		s.faults = append(s.faults, f.Fault)
-	}
-}
-
-// priceTable is the table that is asked for; nil when none is.
-func (s *Scenario) priceTable() (*cloudprovider.PriceTable, error) {
-	if s.Prices == nil || s.Prices.Table == "" {
-		return nil, nil
-	}
-	name := s.Prices.Table
-	if name != prices.Shipped {
-		name = s.Path(name)
-	}
-	data, err := prices.Read(name)
-	if err != nil {
-		return nil, err
-	}
-	file, err := cloudprovider.ParsePriceFile(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Prices.Table, err)
-	}
-	selection := cloudprovider.PriceSelection{Region: s.Prices.Region, GroupModels: map[string]cloudprovider.PriceModel{}}
-	if s.Prices.Model != "" {
-		if selection.Model, err = cloudprovider.ParsePriceModel(s.Prices.Model); err != nil {
-			return nil, fmt.Errorf("model: %w", err)
-		}
-	}
-	for name, g := range s.NodeGroups {
-		if g.PriceModel != "" {
-			selection.GroupModels[name] = cloudprovider.PriceModel(g.PriceModel) // checked with its group
-		}
-	}
-	return file.Select(selection)
 }
 
 func (s *Scenario) checkExpect(d *decoder) {

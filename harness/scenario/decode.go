@@ -173,6 +173,10 @@ func (d *decoder) value(n *yaml.Node, to any, path string) {
 		return
 	}
 	v := reflect.ValueOf(to).Elem()
+	if read := readers[v.Type()]; read != nil {
+		read(d, n, to, path)
+		return
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
@@ -220,10 +224,10 @@ func (d *decoder) value(n *yaml.Node, to any, path string) {
 
 // object reads the fields of a struct by their yaml names.
 func (d *decoder) object(n *yaml.Node, v reflect.Value, path string) {
-	fields := map[string]int{}
-	for i := range v.NumField() {
-		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ","); name != "" && name != "-" {
-			fields[name] = i
+	fields := map[string][]int{}
+	for _, f := range reflect.VisibleFields(v.Type()) { // those of inlined structs too
+		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); name != "" && name != "-" {
+			fields[name] = f.Index
 		}
 	}
 	known := make([]string, 0, len(fields))
@@ -241,7 +245,7 @@ func (d *decoder) object(n *yaml.Node, v reflect.Value, path string) {
 			d.addf(key, "unknown key %q%s%s", key.Value, inside(path, key.Value), hint)
 			return
 		}
-		d.value(value, v.Field(i).Addr().Interface(), path)
+		d.value(value, v.FieldByIndex(i).Addr().Interface(), path)
 	})
 }
 

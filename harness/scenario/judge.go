@@ -13,9 +13,7 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/expect"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
-	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/harness/truth"
-	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/report"
 )
 
@@ -127,30 +125,8 @@ func (d Decision) decided() expect.Decided {
 	return out
 }
 
-// window resolves the window against the recording's own span.
-func (s *Scenario) window(ctx context.Context) (w trace.Window, err error) {
-	if !s.Window.From.IsSet() && !s.Window.To.IsSet() {
-		return w, nil
-	}
-	db, err := history.Open(ctx, s.Path(s.History))
-	if err != nil {
-		return w, err
-	}
-	start, end := db.Span()
-	if err := db.Close(); err != nil {
-		return w, err
-	}
-	if w.From, err = s.Window.From.Resolve(start, end, start); err != nil {
-		return w, fmt.Errorf("window.from: %w", err)
-	}
-	if w.To, err = s.Window.To.Resolve(start, end, end); err != nil {
-		return w, fmt.Errorf("window.to: %w", err)
-	}
-	return w, nil
-}
-
 // truthLength is how long to play for a truth file: the run that was recorded went on after the last change in its log.
-func (s *Scenario) truthLength(r *harness.Replayer, length time.Duration) (time.Duration, error) {
+func (s *Scenario) truthLength(start time.Time, length time.Duration) (time.Duration, error) {
 	if s.Expect.Truth == "" {
 		return length, nil
 	}
@@ -158,15 +134,15 @@ func (s *Scenario) truthLength(r *harness.Replayer, length time.Duration) (time.
 	if err != nil {
 		return 0, fmt.Errorf("expect.truth: %w", err)
 	}
-	return file.Length(r.RecordStartTime(), length), nil
+	return file.Length(start, length), nil
 }
 
 // Where is where a problem with the replay itself stands: the window, when it is about that, else the history.
 func (s *Scenario) Where(err error) (line, column int) {
 	path := "history"
-	if text := err.Error(); strings.HasPrefix(text, "window.") {
-		path, _, _ = strings.Cut(text, ":")
-	} else if strings.Contains(text, "fault ") {
+	if w, ok := errors.AsType[*harness.WindowError](err); ok {
+		path = "window." + w.Bound
+	} else if strings.Contains(err.Error(), "fault ") {
 		path = "faults"
 	}
 	if errors.Is(err, context.Canceled) {

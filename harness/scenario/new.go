@@ -22,6 +22,9 @@ func Scaffold(ctx context.Context, s *Scenario, file string, e Env) (*scalehist.
 		return nil, fmt.Errorf("directory of %s: %w", file, err)
 	}
 	paths := []*string{&s.History}
+	if s.FaultFile != "" {
+		paths = append(paths, &s.FaultFile)
+	}
 	if s.Prices != nil && s.Prices.Table != prices.Shipped {
 		paths = append(paths, &s.Prices.Table)
 	}

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
 // Recording says how a replay must compare with its recording: "agrees" or "differs", or either with questions. The questions
@@ -56,7 +57,7 @@ func oneOfWords(d *decoder, n *yaml.Node, path, word string, known []string) str
 	if slices.Contains(known, word) {
 		return word
 	}
-	d.addf(n, "%s: %q: want %s%s", path, word, orList(known), suggest(word, known))
+	d.addf(n, "%s: %q: want %s%s", path, word, plural.Or(known), suggest(word, known))
 	return ""
 }
 

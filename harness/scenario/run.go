@@ -3,12 +3,8 @@ package scenario
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
-	"time"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
@@ -30,17 +26,17 @@ func (e Env) PlaneOf(s *Scenario) string { return cmp.Or(e.Override, s.ControlPl
 
 // Replay plays a scenario, without judging it. logs is where processes log; empty: nowhere.
 func (s *Scenario) Replay(ctx context.Context, e Env, logs string) (*scalehist.ReplayReport, error) {
-	opts, err := s.options(ctx, e, logs)
+	opts, err := s.options(e, logs)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.play(ctx, opts)
+	r, err := harness.Play(ctx, s.Path(s.History), s.truthLength, opts...)
 	if err != nil {
 		return nil, err
 	}
 	r.Run.Rerun = s.Rerun()
 	if s.Optimal {
-		table, err := s.priceTable()
+		table, err := s.PriceTable(s.Path)
 		if err == nil {
 			err = e.Engines.JudgeScaleUps(ctx, r, table)
 		}
@@ -62,31 +58,8 @@ func (s *Scenario) Rerun() string {
 	return fmt.Sprintf("scalehist test %s --run %s", command(s.File), command("^"+regexp.QuoteMeta(s.Name)+"$"))
 }
 
-func (s *Scenario) play(ctx context.Context, opts []harness.Option) (*scalehist.ReplayReport, error) {
-	path := s.Path(s.History)
-	if s.perEvent() {
-		return harness.ReplayEvents(ctx, path, opts...)
-	}
-	r, err := harness.NewReplayer(ctx, path, opts...)
-	if err != nil {
-		return nil, err
-	}
-	length := time.Duration(s.For)
-	if length == 0 {
-		length = r.RecordDuration()
-	}
-	if length, err = s.truthLength(r, length); err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	out, err := r.Replay(ctx, length)
-	if err = errors.Join(err, r.Close()); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // options turns a scenario into those of a replay.
-func (s *Scenario) options(ctx context.Context, e Env, logs string) ([]harness.Option, error) {
+func (s *Scenario) options(e Env, logs string) ([]harness.Option, error) {
 	engine, err := e.Engines.Named(s.engine(e.Engines))
 	if err != nil {
 		return nil, err
@@ -95,43 +68,18 @@ func (s *Scenario) options(ctx context.Context, e Env, logs string) ([]harness.O
 	if err != nil {
 		return nil, err
 	}
-	window, err := s.window(ctx)
-	if err != nil {
-		return nil, err
+	settings := s.Settings
+	if settings.Faults, err = s.AllFaults(s.Path); err != nil {
+		return nil, fmt.Errorf("faultFile: %w", err)
 	}
-	table, err := s.priceTable()
+	settings.FaultFile = ""
+	table, err := s.PriceTable(s.Path)
 	if err != nil {
 		return nil, fmt.Errorf("prices: %w", err)
 	}
-	opts := []harness.Option{
-		harness.WithName(s.Name), harness.WithAutoscaler(engine), harness.WithFlags(s.Flags...), plane, harness.WithWindow(window), harness.WithFaults(s.faults...),
-	}
-	given := func(ok bool, o func() harness.Option) {
-		if ok {
-			opts = append(opts, o())
-		}
-	}
-	given(s.Scheduler != "", func() harness.Option { return harness.WithScoring(scoring(s.Scheduler)) })
-	given(s.Ties != "", func() harness.Option { return harness.WithTies(harness.Ties(s.Ties)) })
-	given(s.Seed != nil, func() harness.Option { return harness.WithSeed(*s.Seed) })
-	given(s.RecordedFaults != nil, func() harness.Option { return harness.WithRecordedFaults(*s.RecordedFaults) })
-	given(s.BatchInterval != nil, func() harness.Option { return harness.WithBatchInterval(time.Duration(*s.BatchInterval)) })
-	given(s.ProvisionDelay != nil, func() harness.Option { return harness.WithDefaultProvisionDelay(time.Duration(*s.ProvisionDelay)) })
-	given(s.DeletionDelay != nil, func() harness.Option { return harness.WithDeletionDelay(time.Duration(*s.DeletionDelay)) })
-	given(s.GPULabel != "", func() harness.Option { return harness.WithGPULabel(s.GPULabel) })
-	given(s.NoScaleDown, harness.WithoutScaleDown)
-	given(s.Signs, harness.WithSigns)
-	given(s.SkipUnsupported, harness.WithoutUnsupported)
-	given(s.FullSnapshots, harness.WithFullSnapshots)
-	given(s.Optimal, harness.WithMoments)
-	given(table != nil, func() harness.Option { return harness.WithPrices(table) })
-	given(e.Progress != nil, func() harness.Option { return harness.WithProgress(e.Progress) })
-	for _, name := range slices.Sorted(maps.Keys(s.NodeGroups)) {
-		g := s.NodeGroups[name]
-		given(g.MinSize != nil, func() harness.Option { return harness.WithNodeGroupBounds(name, *g.MinSize, *g.MaxSize) })
-		given(g.ProvisionDelay != nil, func() harness.Option {
-			return harness.WithProvisionDelay(name, time.Duration(*g.ProvisionDelay))
-		})
+	opts := []harness.Option{harness.WithSettings(settings), harness.WithAutoscaler(engine), plane, harness.WithPrices(table)}
+	if e.Progress != nil {
+		opts = append(opts, harness.WithProgress(e.Progress))
 	}
 	return opts, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/goldentest"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -132,8 +134,9 @@ func TestEverything(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	s := all[0]
-	if len(s.faults) != 2 || s.faults[1].String() != "spot-reclaim:std@+1m30s,count=2" {
-		t.Errorf("faults %v", s.faults)
+	faults, err := s.AllFaults(s.Path)
+	if err != nil || len(faults) != 2 || !slices.ContainsFunc(faults, func(f trace.Fault) bool { return f.String() == "spot-reclaim:std@+1m30s,count=2" }) {
+		t.Errorf("faults %v (%v)", faults, err)
 	}
 	var got []string
 	for _, x := range s.expectations(Judging{}) {

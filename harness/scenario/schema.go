@@ -3,9 +3,11 @@ package scenario
 import (
 	"encoding/json"
 	"reflect"
+	"time"
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/report/metrics"
 )
@@ -53,9 +55,9 @@ func Schema() ([]byte, error) {
 		Anonymous: true, DoNotReference: true, FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true,
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
 			switch t {
-			case reflect.TypeFor[Span]():
+			case reflect.TypeFor[time.Duration]():
 				return text(spanPattern, "")
-			case reflect.TypeFor[Moment]():
+			case reflect.TypeFor[harness.Moment]():
 				return text(momentPattern, "")
 			case reflect.TypeFor[Offset]():
 				return text(offsetPattern, "")
@@ -71,7 +73,7 @@ func Schema() ([]byte, error) {
 				return anyOf(&jsonschema.Schema{Const: "none"}, count(), names())
 			case reflect.TypeFor[KeepNodes]():
 				return anyOf(names(), &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "string"}})
-			case reflect.TypeFor[Fault]():
+			case reflect.TypeFor[trace.Fault]():
 				fields := object(faultFields{})
 				if kind, ok := fields.Properties.Get("kind"); ok {
 					for _, k := range trace.FaultKinds {
@@ -79,8 +81,8 @@ func Schema() ([]byte, error) {
 					}
 				}
 				return anyOf(&jsonschema.Schema{Type: "string", MinLength: new(uint64(1))}, fields)
-			case reflect.TypeFor[Prices]():
-				type fields Prices // the mapper does not know it
+			case reflect.TypeFor[harness.Prices]():
+				type fields harness.Prices // the mapper does not know it
 				return anyOf(&jsonschema.Schema{Type: "string", MinLength: new(uint64(1))}, object(fields{}))
 			}
 			return nil

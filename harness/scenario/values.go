@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -9,36 +10,38 @@ import (
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/expect"
 	"github.com/scalehist/scalehist/harness/trace"
-	"github.com/scalehist/scalehist/internal/moment"
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
-// Span is a duration that is not negative: "90s", "1h30m", "0s".
-type Span time.Duration
-
-func (s *Span) read(d *decoder, n *yaml.Node, path string) {
-	text, ok := d.scalar(n, path, "a duration such as 90s")
-	if !ok {
-		return
-	}
-	v, err := time.ParseDuration(text)
-	if err != nil || v < 0 {
-		d.addf(n, "%s: %q is not a duration such as 90s or 1h30m", path, text)
-		return
-	}
-	*s = Span(v)
+// readers are how types of other packages are read.
+var readers = map[reflect.Type]func(d *decoder, n *yaml.Node, to any, path string){
+	reflect.TypeFor[time.Duration](): func(d *decoder, n *yaml.Node, to any, path string) {
+		text, ok := d.scalar(n, path, "a duration such as 90s")
+		if !ok {
+			return
+		}
+		v, err := time.ParseDuration(text)
+		if err != nil || v < 0 {
+			d.addf(n, "%s: %q is not a duration such as 90s or 1h30m", path, text)
+			return
+		}
+		*to.(*time.Duration) = v
+	},
+	reflect.TypeFor[harness.Moment](): func(d *decoder, n *yaml.Node, to any, path string) {
+		if text, ok := d.scalar(n, path, "an instant or an offset"); ok {
+			if err := to.(*harness.Moment).Set(text); err != nil {
+				d.addf(n, "%s: %v", path, err)
+			}
+		}
+	},
 }
 
-// Moment is an instant, or an offset from either end of the recording.
-type Moment struct{ moment.Moment }
-
-func (m *Moment) read(d *decoder, n *yaml.Node, path string) {
-	if text, ok := d.scalar(n, path, "an instant or an offset"); ok {
-		if err := m.Set(text); err != nil {
-			d.addf(n, "%s: %v", path, err)
-		}
-	}
+func init() { // they read what is in them by way of readers
+	readers[reflect.TypeFor[trace.Fault]()] = readFault
+	readers[reflect.TypeFor[harness.Prices]()] = readPrices
 }
 
 // Offset is a time from the start of the window, or a range of them, both ends included.
@@ -160,9 +163,6 @@ func (k *KeepNodes) read(d *decoder, n *yaml.Node, path string) {
 	})
 }
 
-// Fault is something that goes wrong: trace.Fault, as a line or as fields.
-type Fault struct{ trace.Fault }
-
 // faultFields are the fields of a fault file's entries (trace.ParseFaults).
 type faultFields struct {
 	Kind      string `yaml:"kind" json:"kind" jsonschema:"required"`
@@ -178,14 +178,16 @@ type faultFields struct {
 	Message   string `yaml:"message,omitempty" json:"message,omitempty"`
 }
 
-func (f *Fault) read(d *decoder, n *yaml.Node, path string) {
+// readFault reads a fault as a line, or as fields.
+func readFault(d *decoder, n *yaml.Node, to any, path string) {
+	f := to.(*trace.Fault)
 	if n.Kind != yaml.MappingNode {
 		text, ok := d.scalar(n, path, "a fault: KIND:TARGET@FROM..TO, or its fields")
 		if !ok {
 			return
 		}
 		var err error
-		if f.Fault, err = trace.ParseFault(text); err != nil {
+		if *f, err = trace.ParseFault(text); err != nil {
 			d.addf(n, "%s: %v", path, err)
 		}
 		return
@@ -199,24 +201,18 @@ func (f *Fault) read(d *decoder, n *yaml.Node, path string) {
 	if err == nil {
 		var list []trace.Fault
 		if list, err = trace.ParseFaults(data); err == nil {
-			f.Fault = list[0]
+			*f = list[0]
 			return
 		}
 	}
 	d.addf(n, "%s: %s", path, strings.TrimPrefix(err.Error(), "faults[0]: "))
 }
 
-// Prices say what nodes cost.
-type Prices struct {
-	Table  string `yaml:"table" jsonschema:"required,minLength=1" jsonschema_description:"The price table (YAML), or public, the shipped list."`
-	Region string `yaml:"region,omitempty" jsonschema_description:"Region of the table, or provider/region; needed when it has several."`
-	Model  string `yaml:"model,omitempty" jsonschema:"enum=on-demand,enum=spot,enum=reserved" jsonschema_description:"What nodes cost that are not spot nodes by their labels. Default: on-demand."`
-}
-
-func (p *Prices) read(d *decoder, n *yaml.Node, path string) {
+// readPrices reads the name of a price table, or fields.
+func readPrices(d *decoder, n *yaml.Node, to any, path string) {
+	p := to.(*harness.Prices)
 	if n.Kind == yaml.MappingNode {
-		type fields Prices // without this method
-		d.value(n, (*fields)(p), path)
+		d.object(n, reflect.ValueOf(p).Elem(), path)
 		if p.Table == "" {
 			d.addf(n, "%s: table is missing: a price table, or public", path)
 		}
@@ -230,14 +226,6 @@ func (p *Prices) read(d *decoder, n *yaml.Node, path string) {
 // oneOf refuses a word that is not among those known.
 func (s *Scenario) oneOf(d *decoder, path, word string, known ...string) {
 	if word != "" && !slices.Contains(known, word) {
-		d.atf(s.at[path], "%s: %q: want %s%s", path, word, orList(known), suggest(word, known))
+		d.atf(s.at[path], "%s: %q: want %s%s", path, word, plural.Or(known), suggest(word, known))
 	}
-}
-
-// orList is "a or b", "a, b or c".
-func orList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }

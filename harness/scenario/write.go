@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/report/metrics"
 )
 
@@ -204,7 +205,7 @@ func (s *Scenario) settings(r *scalehist.ReplayReport) string {
 	default:
 		line(true, "# window: {from: +0s, to: +%s}", r.EndTime.Sub(r.StartTime))
 	}
-	line(s.For != 0, "for: %s", time.Duration(s.For))
+	line(s.For != 0, "for: %s", s.For)
 	line(s.Playback != "", "playback: %s", s.Playback)
 	line(s.Autoscaler != "", "autoscaler: %s", quoted(s.Autoscaler))
 	line(len(s.Flags) > 0, "flags:")
@@ -213,15 +214,29 @@ func (s *Scenario) settings(r *scalehist.ReplayReport) string {
 	}
 	line(len(s.Flags) == 0, "# flags: [--expander=most-pods]")
 	line(s.NoScaleDown, "noScaleDown: true")
-	line(s.Seed != nil, "seed: %d", value(s.Seed))
-	line(s.BatchInterval != nil, "batchInterval: %s", time.Duration(value(s.BatchInterval)))
+	line(s.Seed != 0, "seed: %d", s.Seed)
+	line(s.Ties != "", "ties: %s", s.Ties)
+	line(s.Scheduler != "", "scheduler: %s", s.Scheduler)
+	line(s.BatchInterval != 0, "batchInterval: %s", s.BatchInterval)
+	line(s.ProvisionDelay != nil, "provisionDelay: %s", value(s.ProvisionDelay))
+	line(s.DeletionDelay != nil, "deletionDelay: %s", value(s.DeletionDelay))
+	line(s.Termination != nil, "termination: %s", value(s.Termination))
 	line(s.GPULabel != "", "gpuLabel: %s", quoted(s.GPULabel))
+	line(s.Signs, "signs: true")
 	line(s.SkipUnsupported, "skipUnsupported: true")
+	line(s.FullSnapshots, "fullSnapshots: true")
+	line(s.ControlPlane != "", "controlPlane: %s", s.ControlPlane)
 	line(s.Optimal, "optimal: true")
+	line(len(s.NodeGroups) > 0, "nodeGroups:")
+	for _, name := range slices.Sorted(maps.Keys(s.NodeGroups)) {
+		line(true, "  %s: {%s}", quoted(name), strings.Join(groupParts(s.NodeGroups[name]), ", "))
+	}
 	line(len(s.Faults) > 0, "faults:")
 	for _, f := range s.Faults {
 		line(true, "- %s", quoted(f.String()))
 	}
+	line(s.FaultFile != "", "faultFile: %s", quoted(s.FaultFile))
+	line(s.RecordedFaults != nil, "recordedFaults: %t", value(s.RecordedFaults))
 	line(len(s.Faults) == 0 && len(r.NodeGroups) > 0, "# faults: [%s]", s.exampleFault(r))
 	if p := s.Prices; p != nil {
 		line(p.Region == "" && p.Model == "", "prices: %s", quoted(p.Table))
@@ -230,6 +245,20 @@ func (s *Scenario) settings(r *scalehist.ReplayReport) string {
 		line(p.Region != "" && p.Model != "", "prices: {table: %s, region: %s, model: %s}", inFlow(p.Table), inFlow(p.Region), inFlow(p.Model))
 	}
 	return b.String()
+}
+
+func groupParts(g harness.GroupSettings) []string {
+	var out []string
+	if g.MinSize != nil {
+		out = append(out, fmt.Sprintf("minSize: %d, maxSize: %d", *g.MinSize, value(g.MaxSize)))
+	}
+	if g.ProvisionDelay != nil {
+		out = append(out, "provisionDelay: "+g.ProvisionDelay.String())
+	}
+	if g.PriceModel != "" {
+		out = append(out, "priceModel: "+g.PriceModel)
+	}
+	return out
 }
 
 func (s *Scenario) exampleFault(r *scalehist.ReplayReport) string {

@@ -1,8 +1,10 @@
 package scenario
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/kvcl/profile"
+	"github.com/scalehist/scalehist/harness/trace"
 )
 
 // TestAnyNamesAreWritten: whatever groups, pods, flags and the scenario are called, the file that is written says the same when it is read.
@@ -23,7 +28,7 @@ func TestAnyNamesAreWritten(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		start := time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC)
 		group, pod := names.Draw(rt, "group"), names.Draw(rt, "pod")
-		s := &Scenario{Name: "a" + names.Draw(rt, "name"), History: "recording.db", Autoscaler: "virtualca", Flags: []string{"--" + names.Draw(rt, "flag")}}
+		s := &Scenario{History: "recording.db", Settings: harness.Settings{Name: "a" + names.Draw(rt, "name"), Autoscaler: "virtualca", Flags: []string{"--" + names.Draw(rt, "flag")}}}
 		if group == "*" || strings.ContainsAny(group+pod+s.Name, "\x00\ufffd\ufeff") || strings.ContainsFunc(group+pod+s.Name+s.Flags[0], unprintable) {
 			rt.Skip("nothing is called that")
 		}
@@ -53,6 +58,65 @@ func TestAnyNamesAreWritten(t *testing.T) {
 			rt.Error(err)
 		}
 	})
+}
+
+// TestSettingsAreReadAsTheyAreWritten: a scaffold leaves no setting out.
+func TestSettingsAreReadAsTheyAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "recording.db"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "faults.yaml"), []byte("faults: [{kind: quota}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		want := drawSettings(rt)
+		text := (&Scenario{History: "recording.db", Settings: want}).YAML(&scalehist.ReplayReport{Decisions: []scalehist.Decision{}})
+		all, err := Parse([]byte(text), filepath.Join(dir, "x.yaml"), someEngines{})
+		if err != nil {
+			rt.Fatalf("%v\n%s", err, text)
+		}
+		if diff := cmp.Diff(want, all[0].Settings, cmp.Comparer(func(a, b harness.Moment) bool { return a.String() == b.String() })); diff != "" {
+			rt.Errorf("settings (-written +read):\n%s\n%s", diff, text)
+		}
+	})
+}
+
+// drawSettings sets any of the settings.
+func drawSettings(rt *rapid.T) harness.Settings {
+	s := harness.Settings{Name: "x", Faults: []trace.Fault{}}
+	yes := func(name string) bool { return rapid.Bool().Draw(rt, name) }
+	span := func(name string) time.Duration {
+		return time.Duration(rapid.IntRange(1, 90).Draw(rt, name)) * time.Second
+	}
+	given := map[string]func(){
+		"window": func() { s.Window = harness.Between(time.Unix(1e9, 0), time.Time{}) },
+		"end":    func() { s.Window.To = harness.Between(time.Unix(2e9, 0), time.Time{}).From },
+		"for":    func() { s.For = span("for") }, "autoscaler": func() { s.Autoscaler = "virtualca" }, "flags": func() { s.Flags = []string{"--a=b, c", "--d"} },
+		"noScaleDown": func() { s.NoScaleDown = true }, "seed": func() { s.Seed = int64(span("seed")) }, "ties": func() { s.Ties = harness.TiesByCreation },
+		"scheduler": func() { s.Scheduler = profile.ScoringBinPacking }, "plane": func() { s.ControlPlane = harness.EnvTest },
+		"batch": func() { s.BatchInterval = span("batch") }, "delay": func() { s.ProvisionDelay = new(span("delay")) },
+		"deletion": func() { s.DeletionDelay = new(span("deletion")) }, "termination": func() { s.Termination = new(time.Duration(0)) },
+		"gpu": func() { s.GPULabel = "example.com/gpu" }, "signs": func() { s.Signs = true }, "skip": func() { s.SkipUnsupported = true },
+		"full": func() { s.FullSnapshots = true }, "optimal": func() { s.Optimal = true }, "recorded": func() { s.RecordedFaults = new(false) },
+		"bounds": func() { s.SetBounds("a: b", 1, 2) }, "delayOf": func() { s.SetProvisionDelay("std", span("delayOf")) }, "file": func() { s.FaultFile = "faults.yaml" },
+		"fault": func() {
+			s.Faults = append(s.Faults, trace.Fault{Kind: trace.FaultQuota, NodeGroup: "std", From: trace.Offset(time.Minute)})
+		},
+		"prices": func() {
+			s.Prices = &harness.Prices{Table: "public", Region: "aws/us-east-1", Model: "spot"}
+			s.SetGroup("std", func(g *harness.GroupSettings) { g.PriceModel = "reserved" })
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if yes(name) {
+			given[name]()
+		}
+	}
+	if len(s.Faults) == 0 {
+		s.Faults = nil
+	}
+	return s
 }
 
 func unprintable(r rune) bool {

@@ -26,12 +26,9 @@ func (s *Scenario) Go(r *scalehist.ReplayReport, pkg string) (string, error) {
 	}
 	o := observe(r)
 	data := map[string]any{
-		"Package": pkg, "Test": goName(s.Name), "Name": s.Name, "History": s.History, "PerEvent": o.perEvent, "Recording": o.recording,
-		"Up": goSizes("ScaleUps", o.up), "Down": goSizes("ScaleDowns", o.down), "Slug": s.Slug(), "For": "",
-		"Options": s.goOptions(r), "Autoscaler": s.Autoscaler, "MaxWait": o.maxWait.String(), "Peak": o.peak,
-	}
-	if s.For != 0 {
-		data["For"] = goDuration(time.Duration(s.For))
+		"Package": pkg, "Test": goName(s.Name), "Name": s.Name, "History": s.History, "PerEvent": o.perEvent, "Recording": o.recording, "Time": false,
+		"Up": goSizes("ScaleUps", o.up), "Down": goSizes("ScaleDowns", o.down), "Slug": s.Slug(),
+		"Settings": s.goSettings(r), "Autoscaler": s.Autoscaler, "MaxWait": o.maxWait.String(), "Peak": o.peak,
 	}
 	var pods, faults []string
 	for _, p := range o.pods {
@@ -45,11 +42,15 @@ func (s *Scenario) Go(r *scalehist.ReplayReport, pkg string) (string, error) {
 		at := o.firstAt()
 		data["Group"], data["Nodes"], data["From"], data["To"] = o.grown.NodeGroup, o.grownBy(), goDuration(at.From), goDuration(at.To)
 	}
-	for _, f := range s.faults {
+	all, err := s.AllFaults(s.Path)
+	if err != nil {
+		return "", fmt.Errorf("faultFile: %w", err)
+	}
+	for _, f := range all {
 		faults = append(faults, f.String())
 	}
 	data["Faults"] = faults
-	data["Time"] = s.For != 0 || o.first != nil || s.Window.From.IsSet() || s.Window.To.IsSet() || s.BatchInterval != nil
+	data["Time"] = strings.Contains(fmt.Sprint(data), "time.")
 	var b bytes.Buffer
 	if err := goSpec.Execute(&b, data); err != nil {
 		return "", fmt.Errorf("write the spec of %s: %w", s.Name, err)
@@ -64,9 +65,6 @@ func (s *Scenario) Go(r *scalehist.ReplayReport, pkg string) (string, error) {
 var goSpec = template.Must(template.New("spec").Funcs(template.FuncMap{"quote": strconv.Quote}).Parse(`package {{.Package}}
 
 import (
-{{- if not .PerEvent}}
-	"errors"
-{{- end}}
 	"path/filepath"
 	"testing"
 {{- if .Time}}
@@ -80,15 +78,20 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/artifacts"
 	. "github.com/scalehist/scalehist/harness/expect"
+{{- if .Faults}}
+	"github.com/scalehist/scalehist/harness/trace"
+{{- end}}
 )
 
 // What a replay showed when this was written. Change what should be different, and take out what you do not care about.
 func Test{{.Test}}(t *testing.T) {
 	g := NewWithT(t)
 	report := replay{{.Test}}(t,
-		// Other options change the question: flags, bounds, faults, prices, a window.
-		harness.WithName({{quote .Name}}),{{range .Options}}
-		{{.}},{{end}}
+		// Other settings change the question: flags, bounds, faults, a window; and so does WithPrices.
+		harness.With(func(s *harness.Settings) {
+			s.Name = {{quote .Name}}{{range .Settings}}
+			{{.}}{{end}}
+		}),
 	)
 
 	// Nodes each group grew by. A group that is not named must not have moved; HaveChanged takes ranges.
@@ -127,21 +130,10 @@ func replay{{.Test}}(t *testing.T, opts ...harness.Option) *scalehist.ReplayRepo
 {{- range .Faults}}
 	opts = append(opts, fault{{$.Test}}(t, {{quote .}}))
 {{- end}}
-{{- if .PerEvent}}
-	report, err := harness.ReplayEvents(t.Context(), recording, opts...)
+	report, err := harness.Play(t.Context(), recording, nil, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
-{{- else}}
-	r, err := harness.NewReplayer(t.Context(), recording, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := r.Replay(t.Context(), {{if .For}}{{.For}}{{else}}r.RecordDuration(){{end}}) // of virtual time
-	if err = errors.Join(err, r.Close()); err != nil {
-		t.Fatal(err)
-	}
-{{- end}}
 	report.Run.Artifacts = filepath.Join("gen", {{quote .Slug}})
 	report.Run.Rerun = "go test -run '^" + t.Name() + "$'"
 	if err := artifacts.Save(t.Context(), report.Run.Artifacts, recording, report); err != nil {
@@ -163,33 +155,60 @@ func fault{{.Test}}(t *testing.T, text string) harness.Option {
 {{- end}}
 `))
 
-// goOptions are the settings as options of the harness.
-func (s *Scenario) goOptions(r *scalehist.ReplayReport) []string {
+// goSettings are the settings that differ, as statements that change them.
+func (s *Scenario) goSettings(r *scalehist.ReplayReport) []string {
 	var out []string
 	add := func(given bool, format string, args ...any) {
 		if given {
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
-	add(s.Seed != nil, "harness.WithSeed(%d)", value(s.Seed))
-	add(s.BatchInterval != nil, "harness.WithBatchInterval(%s)", goDuration(time.Duration(value(s.BatchInterval))))
-	add(s.GPULabel != "", "harness.WithGPULabel(%q)", s.GPULabel)
-	add(s.NoScaleDown, "harness.WithoutScaleDown()")
-	add(s.SkipUnsupported, "harness.WithoutUnsupported()")
-	if from, to := s.Window.From.IsSet(), s.Window.To.IsSet(); from || to {
-		var bounds []string
+	from, to := s.Window.From.IsSet(), s.Window.To.IsSet() && s.For == 0
+	if from || to {
+		bounds := [2]string{"time.Time{}", "time.Time{}"}
 		if from {
-			bounds = append(bounds, "From: "+goTime(r.StartTime))
+			bounds[0] = goTime(r.StartTime)
 		}
-		if to && s.For == 0 {
-			bounds = append(bounds, "To: "+goTime(r.EndTime))
+		if to {
+			bounds[1] = goTime(r.EndTime)
 		}
-		add(len(bounds) > 0, "harness.WithWindow(trace.Window{%s})", strings.Join(bounds, ", "))
+		add(true, "s.Window = harness.Between(%s, %s)", bounds[0], bounds[1])
 	}
-	for _, f := range s.Flags {
-		add(true, "harness.WithFlags(%q)", f)
+	add(s.For != 0, "s.For = %s", goDuration(s.For))
+	add(s.perEvent(), "s.Playback = string(scalehist.PlaybackPerEvent)")
+	add(len(s.Flags) > 0, "s.Flags = []string{%s}", quotedList(s.Flags))
+	add(s.NoScaleDown, "s.NoScaleDown = true")
+	add(s.Seed != 0, "s.Seed = %d", s.Seed)
+	add(s.Ties != "", "s.Ties = %q", s.Ties)
+	add(s.Scheduler != "", "s.Scheduler = %q", s.Scheduler)
+	add(s.BatchInterval != 0, "s.BatchInterval = %s", goDuration(s.BatchInterval))
+	for _, d := range []struct {
+		name  string
+		value *time.Duration
+	}{{"ProvisionDelay", s.ProvisionDelay}, {"DeletionDelay", s.DeletionDelay}, {"Termination", s.Termination}} {
+		if d.value != nil {
+			add(true, "s.%s = new(time.Duration(%s))", d.name, goDuration(*d.value))
+		}
+	}
+	add(s.GPULabel != "", "s.GPULabel = %q", s.GPULabel)
+	add(s.Signs, "s.Signs = true")
+	add(s.SkipUnsupported, "s.SkipUnsupported = true")
+	add(s.FullSnapshots, "s.FullSnapshots = true")
+	add(s.RecordedFaults != nil, "s.RecordedFaults = new(%t)", value(s.RecordedFaults))
+	for _, name := range slices.Sorted(maps.Keys(s.NodeGroups)) {
+		g := s.NodeGroups[name]
+		add(g.MinSize != nil, "s.SetBounds(%q, %d, %d)", name, value(g.MinSize), value(g.MaxSize))
+		add(g.ProvisionDelay != nil, "s.SetProvisionDelay(%q, %s)", name, goDuration(value(g.ProvisionDelay)))
 	}
 	return out
+}
+
+func quotedList(texts []string) string {
+	quoted := make([]string, 0, len(texts))
+	for _, t := range texts {
+		quoted = append(quoted, strconv.Quote(t))
+	}
+	return strings.Join(quoted, ", ")
 }
 
 func goSizes(kind string, sizes map[string]int) string {

@@ -46,7 +46,7 @@ func (e *UnsupportedError) Error() string {
 		uses = append(uses, fmt.Sprintf("%s: %s", u.Feature, strings.Join(who, ", ")))
 	}
 	return fmt.Sprintf("the window has pods that no control plane here can schedule as a real one does: %s; "+
-		"replay without them (--skip-unsupported, harness.WithoutUnsupported), or choose a window before they come", strings.Join(uses, "; "))
+		"replay without them (--skip-unsupported, SkipUnsupported in harness.Settings), or choose a window before they come", strings.Join(uses, "; "))
 }
 
 // several is "2 pods (ml/a, ml/b)" or "5 pods (ml/a, ml/b, ml/c and 2 more)".

@@ -77,7 +77,7 @@ func TestUnsupportedWindow(t *testing.T) {
 	const text = "the window has pods that no control plane here can schedule as a real one does: " +
 		"dynamic resource allocation (spec.resourceClaims): 4 pods (ml/old, ml/a, ml/b and 1 more), 1 DaemonSet (ml/exporter); " +
 		"pod groups (spec.schedulingGroup): 1 pod (ml/g); " +
-		"replay without them (--skip-unsupported, harness.WithoutUnsupported), or choose a window before they come"
+		"replay without them (--skip-unsupported, SkipUnsupported in harness.Settings), or choose a window before they come"
 	if err.Error() != text {
 		t.Errorf("error\n%s\nwant\n%s", err, text)
 	}

@@ -62,3 +62,11 @@ func (t *Moment) Resolve(start, end, fallback time.Time) (time.Time, error) {
 
 // Stamp writes an instant in full, in UTC.
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// At is a moment at an instant; at the zero time it is not set.
+func At(t time.Time) Moment {
+	if t.IsZero() {
+		return Moment{}
+	}
+	return Moment{text: Stamp(t), at: t.UTC()}
+}

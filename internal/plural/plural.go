@@ -36,3 +36,11 @@ func Verb[N int | int64 | int32](n N, one, many string) string {
 	}
 	return many
 }
+
+// Or is "a or b", "a, b or c".
+func Or(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}

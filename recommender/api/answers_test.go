@@ -119,7 +119,7 @@ func TestSnapshotOfReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = DecodeRequest(data, DecodeOptions{})
-	const want = "snapshot.nodes[0].node: it is missing: the snapshot is a summary: make the report with whole objects: 'scalehist replay --full-snapshots', harness.WithFullSnapshots in Go"
+	const want = "snapshot.nodes[0].node: it is missing: the snapshot is a summary: make the report with whole objects: 'scalehist replay --full-snapshots', FullSnapshots of harness.Settings in Go"
 	if err == nil || err.Error() != want {
 		t.Errorf("a summary: got %v, want %s", err, want)
 	}

@@ -180,7 +180,7 @@ func checkPrices(r *Request) error {
 
 // checkSnapshot refuses summaries: they have no objects to simulate with.
 func checkSnapshot(s *scalehist.ClusterSnapshot, path string) error {
-	const advice = "make the report with whole objects: 'scalehist replay --full-snapshots', harness.WithFullSnapshots in Go"
+	const advice = "make the report with whole objects: 'scalehist replay --full-snapshots', FullSnapshots of harness.Settings in Go"
 	for i := range s.Nodes {
 		if n := s.Nodes[i].Node; n == nil || n.Name == "" {
 			return &RequestError{join(path, fmt.Sprintf("nodes[%d].node", i)), "it is missing: the snapshot is a summary", advice}

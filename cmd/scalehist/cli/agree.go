@@ -20,8 +20,8 @@ func (f *replayFlags) questions(cmd *cobra.Command) ([]scalehist.Question, error
 			return nil, UsageErrorf(cmd, "--agree %q: want %s%s", name, strings.Join(known, ", "), near.Suggest(name, known))
 		}
 		q := scalehist.Question(name)
-		if scalehist.Playback(f.playback).SingleMoments() && q != scalehist.QuestionScaledUp {
-			return nil, UsageErrorf(cmd, "--agree %s: no time passes in a %s playback, so it has no answer; replay continuously", name, f.playback)
+		if scalehist.Playback(f.Playback).SingleMoments() && q != scalehist.QuestionScaledUp {
+			return nil, UsageErrorf(cmd, "--agree %s: no time passes in a %s playback, so it has no answer; replay continuously", name, f.Playback)
 		}
 		out = append(out, q)
 	}

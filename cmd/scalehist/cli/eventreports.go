@@ -21,8 +21,8 @@ func addEventReportsFlag(cmd *cobra.Command, to *string) {
 
 // keepEvents writes the reports of events into directories that are numbered in their order.
 func (f *replayFlags) keepEvents(cmd *cobra.Command) (harness.Option, error) {
-	if !scalehist.Playback(f.playback).SingleMoments() {
-		return nil, UsageErrorf(cmd, "--event-reports: a %s playback has no events; add --playback %s or %s", f.playback, scalehist.PlaybackPerEvent, scalehist.PlaybackSnapshots)
+	if !scalehist.Playback(f.Playback).SingleMoments() {
+		return nil, UsageErrorf(cmd, "--event-reports: a %s playback has no events; add --playback %s or %s", f.Playback, scalehist.PlaybackPerEvent, scalehist.PlaybackSnapshots)
 	}
 	if err := os.MkdirAll(f.eventDir, 0o755); err != nil { // before anything is played
 		return nil, fmt.Errorf("--event-reports: %w: choose a directory that can be written to", err)

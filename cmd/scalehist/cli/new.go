@@ -12,11 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/scenario"
-	"github.com/scalehist/scalehist/harness/trace"
 )
 
 func init() { register(newNewCommand) }
@@ -30,7 +27,8 @@ const (
 type newFlags struct {
 	out, form, pkg, name string
 	overwrite            bool
-	replay               replayFlags
+	plane                string
+	settingsFlags
 }
 
 func newNewCommand(s IO) *cobra.Command {
@@ -75,35 +73,18 @@ the file of a Go test, which compiles by itself.`,
 		ValidArgsFunction: completeHistory,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runNewScenario(cmd, s, f, args[0]) },
 	}
-	r := &f.replay
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "f", "", "the file to write; one that ends in .go is a Go test (default: standard output)")
 	flags.StringVar(&f.form, "form", "", "yaml, or go (default: as the file ends, else yaml)")
 	flags.StringVar(&f.pkg, "package", "scenarios", "package of a Go test")
 	flags.StringVar(&f.name, "name", "", "name of the scenario (default: as the file or the history)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace the file, if it is there")
-	flags.Var(&r.from, "from", "start of the window; the default is the recording's")
-	flags.Var(&r.to, "to", "end of the window; the default is the recording's")
-	flags.DurationVar(&r.duration, "for", 0, "virtual time to play from the start; may go past the window's end (default: the window)")
-	flags.StringVar(&r.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, or per-event")
-	flags.StringVar(&r.autoscaler, "autoscaler", engines.Names()[0], "the engine: "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender")
-	flags.StringArrayVar(&r.flags, "autoscaler-flag", nil, "override a recorded autoscaler flag (repeatable): --expander=most-pods")
-	flags.DurationVar(&r.batch, "batch-interval", 0, "let recorded changes enter at these boundaries (default: each at its own instant)")
-	addNoScaleDownFlag(cmd, &r.noScaleDown)
-	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
-	flags.StringArrayVar(&r.fault, "fault", nil, "something that goes wrong (repeatable): stock-out:workers@+5m..+20m")
-	flags.StringVar(&r.prices.path, "prices", "", "price table (YAML), or public, the shipped list: the scenario limits the cost")
-	flags.StringVar(&r.prices.region, "region", "", "region of the price table, or provider/region")
-	flags.StringVar(&r.prices.model, "price-model", "", "what nodes cost that are not spot nodes by their labels: on-demand, spot or reserved")
-	flags.BoolVar(&r.skip, "skip-unsupported", false, "replay although pods use what no control plane here has")
-	flags.StringVar(&r.plane, "control-plane", harness.Memory, "what the replay runs on; the scenario is the same")
+	f.noSnapshot = true
+	f.settingsFlags.add(cmd)
+	flags.StringVar(&f.plane, "control-plane", harness.Memory, "what the replay runs on; the scenario is the same")
 	for name, complete := range map[string]cobra.CompletionFunc{
 		"form":          cobra.FixedCompletions([]string{formYAML, formGo}, cobra.ShellCompDirectiveNoFileComp),
-		"playback":      cobra.FixedCompletions([]string{string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent)}, cobra.ShellCompDirectiveNoFileComp),
-		"autoscaler":    cobra.FixedCompletions(engines.Names(), cobra.ShellCompDirectiveNoFileComp),
 		"control-plane": cobra.FixedCompletions(harness.ControlPlanes, cobra.ShellCompDirectiveNoFileComp),
-		"region":        r.prices.completeRegion,
-		"fault":         completeFault,
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
 			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
@@ -126,8 +107,6 @@ func runNewScenario(cmd *cobra.Command, s IO, f *newFlags, history string) error
 		return UsageErrorf(cmd, "--package %q is no name of a Go package", f.pkg)
 	case f.form == formGo && f.out != "" && !strings.HasSuffix(f.out, "_test.go"):
 		return UsageErrorf(cmd, "-f %s: a Go test is in a file that ends in _test.go", f.out)
-	case f.replay.duration < 0 || f.replay.batch < 0:
-		return UsageErrorf(cmd, "--for and --batch-interval must not be negative")
 	}
 	if _, err := os.Stat(f.out); err == nil && !f.overwrite {
 		return fmt.Errorf("new scenario: %s exists already: choose another name, or replace it with --overwrite", f.out)
@@ -136,7 +115,7 @@ func runNewScenario(cmd *cobra.Command, s IO, f *newFlags, history string) error
 	if err != nil {
 		return err
 	}
-	r, err := scenario.Scaffold(cmd.Context(), one, f.file(one.Name), scenarioEnv(cmd, s, f.replay.plane))
+	r, err := scenario.Scaffold(cmd.Context(), one, f.file(one.Name), scenarioEnv(cmd, s, f.plane))
 	if err != nil {
 		return fmt.Errorf("new scenario: %w", err)
 	}
@@ -187,34 +166,12 @@ func (f *newFlags) scenario(cmd *cobra.Command, history string) (*scenario.Scena
 	if _, err := os.Stat(history); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("new scenario: %s does not exist: give a history (.db)", history)
 	}
-	r := f.replay
-	faults := make([]scenario.Fault, 0, len(r.fault))
-	for _, text := range r.fault {
-		one, err := trace.ParseFault(text)
-		if err != nil {
-			return nil, UsageErrorf(cmd, "--fault: %v", err)
-		}
-		faults = append(faults, scenario.Fault{Fault: one})
+	settings, err := f.settings(cmd)
+	if err != nil {
+		return nil, err
 	}
-	out := &scenario.Scenario{
-		Name: f.scenarioName(history), History: history, For: scenario.Span(r.duration), Autoscaler: r.autoscaler, Flags: r.flags,
-		Window: scenario.Window{From: scenario.Moment{Moment: r.from}, To: scenario.Moment{Moment: r.to}}, Faults: faults, SkipUnsupported: r.skip, NoScaleDown: r.noScaleDown,
-	}
-	if r.playback != string(scalehist.PlaybackContinuous) {
-		out.Playback = r.playback
-	}
-	if cmd.Flags().Changed("seed") {
-		out.Seed = &r.seed
-	}
-	if cmd.Flags().Changed("batch-interval") {
-		out.BatchInterval = (*scenario.Span)(&r.batch)
-	}
-	if r.prices.path != "" {
-		out.Prices = &scenario.Prices{Table: r.prices.path, Region: r.prices.region, Model: r.prices.model}
-	} else if r.prices.region != "" || r.prices.model != "" {
-		return nil, UsageErrorf(cmd, "--region and --price-model go with --prices")
-	}
-	return out, nil
+	settings.Name = f.scenarioName(history)
+	return &scenario.Scenario{Settings: settings, History: history}, nil
 }
 
 func (f *newFlags) scenarioName(history string) string {

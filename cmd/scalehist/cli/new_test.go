@@ -103,7 +103,7 @@ func TestNewErrors(t *testing.T) {
 		"package":    {[]string{"new", "scenario", fixture("from-zero"), "--form", "go", "--package", "a-b"}, "is no name of a Go package"},
 		"go file":    {[]string{"new", "scenario", fixture("from-zero"), "-f", "x.go"}, "ends in _test.go"},
 		"go prices":  {[]string{"new", "scenario", fixture("two-machine-sizes"), "--form", "go", "--prices", root("examples", "gate", "prices.yaml")}, "the Go form has no prices"},
-		"region":     {[]string{"new", "scenario", fixture("from-zero"), "--region", "x"}, "--region and --price-model go with --prices"},
+		"region":     {[]string{"new", "scenario", fixture("from-zero"), "--region", "x"}, "--region goes with --prices"},
 		"fault":      {[]string{"new", "scenario", fixture("from-zero"), "--fault", "x"}, `--fault: fault "x": unknown kind`},
 		"flag":       {[]string{"new", "scenario", fixture("from-zero"), "--autoscaler-flag=--expandr=x"}, "expandr"},
 		"window":     {[]string{"new", "scenario", fixture("from-zero"), "--from", "+9h"}, "window.from: time +9h"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -38,40 +39,45 @@ func (f *priceFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// table is what the flags ask for; nil when they ask for no prices.
-func (f *priceFlags) table(cmd *cobra.Command) (*cloudprovider.PriceTable, error) {
+// into puts what the flags ask for into settings.
+func (f *priceFlags) into(cmd *cobra.Command, s *harness.Settings) error {
 	if f.path == "" {
 		for _, name := range []string{"region", "price-model", "price-model-of"} {
 			if cmd.Flags().Changed(name) {
-				return nil, UsageErrorf(cmd, "--%s goes with --prices", name)
+				return UsageErrorf(cmd, "--%s goes with --prices", name)
 			}
 		}
-		return nil, nil
+		return nil
 	}
-	s := cloudprovider.PriceSelection{Region: f.region}
-	var err error
 	if f.model != "" {
-		if s.Model, err = cloudprovider.ParsePriceModel(f.model); err != nil {
-			return nil, UsageErrorf(cmd, "--price-model: %v", err)
+		if _, err := cloudprovider.ParsePriceModel(f.model); err != nil {
+			return UsageErrorf(cmd, "--price-model: %v", err)
 		}
 	}
+	s.Prices = &harness.Prices{Table: f.path, Region: f.region, Model: f.model}
 	for _, group := range slices.Sorted(maps.Keys(f.models)) {
-		model, err := cloudprovider.ParsePriceModel(f.models[group])
-		if err != nil {
-			return nil, UsageErrorf(cmd, "--price-model-of %s: %v", group, err)
+		if _, err := cloudprovider.ParsePriceModel(f.models[group]); err != nil {
+			return UsageErrorf(cmd, "--price-model-of %s: %v", group, err)
 		}
-		if s.GroupModels == nil {
-			s.GroupModels = map[string]cloudprovider.PriceModel{}
-		}
-		s.GroupModels[group] = model
+		s.SetGroup(group, func(g *harness.GroupSettings) { g.PriceModel = f.models[group] })
 	}
-	file, err := f.read()
-	if err != nil {
+	return nil
+}
+
+// table is what the flags ask for; nil when they ask for no prices.
+func (f *priceFlags) table(cmd *cobra.Command) (*cloudprovider.PriceTable, error) {
+	var s harness.Settings
+	if err := f.into(cmd, &s); err != nil {
 		return nil, err
 	}
-	table, err := file.Select(s)
+	return priceTable(&s)
+}
+
+// priceTable reads the table that settings ask for, nil when they ask for none.
+func priceTable(s *harness.Settings) (*cloudprovider.PriceTable, error) {
+	table, err := s.PriceTable(here)
 	if err != nil {
-		return nil, fmt.Errorf("--prices %s, --region: %w", f.path, err)
+		return nil, fmt.Errorf("--prices: %w", err)
 	}
 	return table, nil
 }

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +17,6 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/harness/truth"
-	"github.com/scalehist/scalehist/recorder/history"
 	reports "github.com/scalehist/scalehist/report"
 	"github.com/scalehist/scalehist/report/html"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
@@ -29,39 +26,16 @@ func init() { register(newReplayCommand) }
 
 // replayFlags are the flags of replay.
 type replayFlags struct {
-	format     Format
-	autoscaler string
-	flags      []string
-	from, to   TimeFlag
-	duration   time.Duration
-	batch      time.Duration
-	playback   string
-	scheduler  string
-	prices     priceFlags
-	faults     bool
-	delay      time.Duration
-	delays     map[string]string
-	bounds     map[string]string
-	dir        string
-	logs       string
-	truth      string
-	agree      []string
-	fault      []string
-	faultFile  string
-	gpuLabel   string
-	deletion   time.Duration
-	seed       int64
-	seeds      int     // --seeds
-	least      float64 // --min-agreement
-	ties       string
-	signs      bool
-	skip       bool
-	// noScaleDown is --no-scale-down.
-	noScaleDown bool
-	eventDir    string // --event-reports
-	full        bool
-	optimal     bool
-	plane       string
+	format   Format
+	dir      string
+	logs     string
+	truth    string
+	agree    []string
+	seeds    int     // --seeds
+	least    float64 // --min-agreement
+	eventDir string  // --event-reports
+	plane    string
+	settingsFlags
 }
 
 func newReplayCommand(s IO) *cobra.Command {
@@ -132,30 +106,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
 	}
 	addFormatFlag(cmd, &f.format)
 	flags := cmd.Flags()
-	flags.StringVar(&f.autoscaler, "autoscaler", engines.Names()[0], "the engine: "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender")
-	flags.StringArrayVar(&f.flags, "autoscaler-flag", nil, "override a recorded autoscaler flag (repeatable): --expander=most-pods")
-	flags.Var(&f.from, "from", "start of the window; the default is the recording's")
-	flags.Var(&f.to, "to", "end of the window; the default is the recording's")
-	flags.DurationVar(&f.duration, "for", 0, "virtual time to play from the start; may go past the window's end (default: the window)")
-	flags.DurationVar(&f.batch, "batch-interval", 0, "let recorded changes enter at these boundaries (default: each at its own instant)")
-	flags.StringVar(&f.playback, "playback", string(scalehist.PlaybackContinuous), "continuous, per-event (each recorded scale-up anew), or snapshots (each decision of a report anew)")
-	flags.StringVar(&f.scheduler, "scheduler", string(profile.ScoringDefault), "scoring of the scheduler: default, or bin-packing")
-	f.prices.add(cmd)
-	flags.BoolVar(&f.faults, "recorded-faults", true, "let recorded failures to deliver nodes, and recorded losses of nodes, happen again")
-	flags.StringArrayVar(&f.fault, "fault", nil, "something that goes wrong (repeatable): stock-out:workers@+5m..+20m")
-	flags.StringVar(&f.faultFile, "faults", "", "file (YAML) with a list of faults")
-	flags.DurationVar(&f.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
-	flags.DurationVar(&f.deletion, "deletion-delay", 0, "time from the deletion of a node to the node being gone (default: the recorded one, else "+cloudprovider.DefaultDeletionDelay.String()+")")
-	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
-	flags.StringToStringVar(&f.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
-	flags.StringVar(&f.gpuLabel, "gpu-label", "", "node label that marks nodes with GPUs and names their type, for --gpu-total (default: that of the provider the recording shows)")
-	addNoScaleDownFlag(cmd, &f.noScaleDown)
-	flags.Int64Var(&f.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance, such as the order it lists pods in: each seed is one of its possible runs")
-	flags.StringVar(&f.ties, "ties", string(harness.TiesUpstream), "how ties between equals are broken: upstream, as the real components do; hash (of names); creation, with which a redacted history replays to the same report")
-	flags.BoolVar(&f.signs, "signs", false, "let the autoscaler write its status ConfigMap and its events into the virtual cluster, for tools that watch it")
-	flags.BoolVar(&f.skip, "skip-unsupported", false, "replay although pods use dynamic resource allocation or pod groups, which no control plane here has: those on a node stay there without, the others are left out")
-	flags.BoolVar(&f.full, "full-snapshots", false, "keep whole objects in the report, of its start, its end and each decision about waiting pods, for --playback snapshots and 'scalehist recommend --report'")
-	addOptimalFlag(cmd, &f.optimal)
+	f.settingsFlags.add(cmd)
 	addControlPlaneFlag(cmd, &f.plane)
 	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
 	addEventReportsFlag(cmd, &f.eventDir)
@@ -163,23 +114,13 @@ for and the scheduler has placed what it can, so each event says which pods the 
 	addSeedsFlags(cmd, f)
 	flags.StringSliceVar(&f.agree, "agree", nil, "further questions in which the replay must agree with the recording: peak-size, steps, waits")
 	flags.StringVar(&f.logs, "log-dir", "", "keep the logs of the virtual cluster there")
-	for name, extensions := range map[string][]string{"truth": {"json"}, "faults": {"yaml", "yml", "json"}} {
+	for name, extensions := range map[string][]string{"truth": {"json"}} {
 		if err := cmd.MarkFlagFilename(name, extensions...); err != nil {
 			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only an unknown flag fails
 		}
 	}
-	for name, complete := range map[string]cobra.CompletionFunc{"fault": completeFault, "agree": completeQuestions} {
+	for name, complete := range map[string]cobra.CompletionFunc{"agree": completeQuestions} {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
-		}
-	}
-	for name, values := range map[string][]string{
-		"playback":   {string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent), string(scalehist.PlaybackSnapshots)},
-		"scheduler":  {string(profile.ScoringDefault), string(profile.ScoringBinPacking)},
-		"autoscaler": engines.Names(),
-		"ties":       {string(harness.TiesUpstream), string(harness.TiesByHash), string(harness.TiesByCreation)},
-	} {
-		if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
 		}
 	}
@@ -221,7 +162,7 @@ func runReplay(cmd *cobra.Command, s IO, f *replayFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	if f.optimal {
+	if f.Optimal {
 		if err := f.judge(ctx, cmd, r); err != nil {
 			return err
 		}
@@ -270,8 +211,8 @@ func (f *replayFlags) readTruth(cmd *cobra.Command) (*truth.File, error) {
 	if name := f.partOnly(cmd); name != "" {
 		return nil, UsageErrorf(cmd, "--truth is of the whole recording: leave out --%s", name)
 	}
-	if scalehist.Playback(f.playback).SingleMoments() {
-		return nil, UsageErrorf(cmd, "--truth: a %s playback has no outcome; replay continuously", f.playback)
+	if scalehist.Playback(f.Playback).SingleMoments() {
+		return nil, UsageErrorf(cmd, "--truth: a %s playback has no outcome; replay continuously", f.Playback)
 	}
 	file, err := truth.Read(f.truth)
 	if err != nil {
@@ -281,90 +222,61 @@ func (f *replayFlags) readTruth(cmd *cobra.Command) (*truth.File, error) {
 }
 
 func (f *replayFlags) play(ctx context.Context, path string, seen *truth.File, opts []harness.Option) (*scalehist.ReplayReport, error) {
-	switch scalehist.Playback(f.playback) {
-	case scalehist.PlaybackPerEvent:
-		return harness.ReplayEvents(ctx, path, opts...)
-	case scalehist.PlaybackSnapshots:
+	if scalehist.Playback(f.Playback) == scalehist.PlaybackSnapshots {
 		return replaySnapshots(ctx, path, opts)
 	}
-	r, err := harness.NewReplayer(ctx, path, opts...)
-	if err != nil {
-		return nil, err
-	}
-	duration := f.duration
-	if duration == 0 {
-		duration = r.RecordDuration()
-	}
+	var length func(time.Time, time.Duration) (time.Duration, error)
 	if seen != nil {
-		duration = seen.Length(r.RecordStartTime(), duration)
+		length = func(start time.Time, d time.Duration) (time.Duration, error) { return seen.Length(start, d), nil }
 	}
-	out, err := r.Replay(ctx, duration)
-	if cerr := r.Close(); err == nil {
-		err = cerr
+	r, err := harness.Play(ctx, path, length, opts...)
+	if w, ok := errors.AsType[*harness.WindowError](err); ok {
+		return nil, fmt.Errorf("--%s: %w", w.Bound, w.Err)
 	}
-	return out, err
+	return r, err
 }
 
 // options turns flags into options; what is wrong with them is a usage error.
 func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.Option, error) {
-	engine, err := engines.Named(f.autoscaler)
+	engine, err := engines.Named(f.Autoscaler)
 	if err != nil {
 		return nil, UsageErrorf(cmd, "--autoscaler: %v", err)
 	}
-	if err := engines.CheckFlags(f.autoscaler, f.flags); err != nil {
+	if err := engines.CheckFlags(f.Autoscaler, f.Flags); err != nil {
 		return nil, UsageErrorf(cmd, "--autoscaler-flag: %v", err)
 	}
-	if cmd.Flags().Changed("for") && f.duration == 0 {
-		return nil, UsageErrorf(cmd, "--for 0s: nothing would be played")
+	settings, err := f.settings(cmd)
+	if err != nil {
+		return nil, err
 	}
-	switch scalehist.Playback(f.playback) {
-	case scalehist.PlaybackContinuous:
-	case scalehist.PlaybackPerEvent:
-		if f.duration != 0 {
-			return nil, UsageErrorf(cmd, "--for: a per-event playback ends each event when its nodes have joined; choose the events with --from and --to")
-		}
-	case scalehist.PlaybackSnapshots:
+	switch playback := scalehist.Playback(f.Playback); {
+	case playback == scalehist.PlaybackPerEvent && f.For != 0:
+		return nil, UsageErrorf(cmd, "--for: a per-event playback ends each event when its nodes have joined; choose the events with --from and --to")
+	case playback == scalehist.PlaybackSnapshots:
 		if err := f.checkSnapshots(cmd, path); err != nil {
 			return nil, err
 		}
-	default:
-		return nil, UsageErrorf(cmd, "--playback %q: want continuous, per-event or snapshots", f.playback)
-	}
-	if scalehist.Playback(f.playback) != scalehist.PlaybackSnapshots && isReport(path) {
+	case isReport(path):
 		return nil, UsageErrorf(cmd, "%s is a report, not a history: replay its decisions anew with --playback snapshots", path)
 	}
-	scoring := profile.Scoring(f.scheduler)
-	if scoring != profile.ScoringDefault && scoring != profile.ScoringBinPacking {
-		return nil, UsageErrorf(cmd, "--scheduler %q: want default or bin-packing", f.scheduler)
+	// The defaults of flags are part of a scenario's hash.
+	settings.Scheduler = profile.Scoring(f.scheduler)
+	if settings.ProvisionDelay == nil {
+		settings.ProvisionDelay = &f.delay
 	}
-	ties := harness.Ties(f.ties)
-	if !slices.Contains(harness.TiesKinds, ties) {
-		return nil, UsageErrorf(cmd, "--ties %q: want upstream, hash or creation", f.ties)
+	if err := readFaults(&settings); err != nil {
+		return nil, err
 	}
-	if f.duration < 0 || f.delay < 0 || f.batch < 0 || f.deletion < 0 {
-		return nil, UsageErrorf(cmd, "--for, --provision-delay, --deletion-delay and --batch-interval must not be negative")
+	table, err := priceTable(&settings)
+	if err != nil {
+		return nil, err
 	}
-	opts := []harness.Option{
-		harness.WithAutoscaler(engine), harness.WithFlags(f.flags...), harness.WithScoring(scoring),
-		harness.WithRecordedFaults(f.faults), harness.WithDefaultProvisionDelay(f.delay), harness.WithSeed(f.seed), harness.WithTies(ties),
-	}
+	opts := []harness.Option{harness.WithSettings(settings), harness.WithAutoscaler(engine), harness.WithPrices(table)}
 	plane, err := controlPlane(cmd, s, f.plane, f.logs)
 	if err != nil {
 		return nil, err
 	}
 	opts = append(opts, plane)
-	if cmd.Flags().Changed("batch-interval") {
-		opts = append(opts, harness.WithBatchInterval(f.batch))
-	}
-	if cmd.Flags().Changed("deletion-delay") {
-		opts = append(opts, harness.WithDeletionDelay(f.deletion))
-	}
-	if f.gpuLabel != "" {
-		opts = append(opts, harness.WithGPULabel(f.gpuLabel))
-	}
-	if f.signs {
-		opts = append(opts, harness.WithSigns())
-	}
 	if f.eventDir != "" {
 		keep, err := f.keepEvents(cmd)
 		if err != nil {
@@ -372,83 +284,5 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 		}
 		opts = append(opts, keep)
 	}
-	if f.noScaleDown {
-		opts = append(opts, harness.WithoutScaleDown())
-	}
-	if f.skip {
-		opts = append(opts, harness.WithoutUnsupported())
-	}
-	if f.full {
-		opts = append(opts, harness.WithFullSnapshots())
-	}
-	if f.optimal {
-		opts = append(opts, harness.WithMoments())
-	}
-	faults, err := f.faultList(cmd)
-	if err != nil {
-		return nil, err
-	}
-	opts = append(opts, harness.WithFaults(faults...))
-	window, err := f.window(cmd.Context(), path)
-	if err != nil {
-		return nil, err
-	}
-	opts = append(opts, harness.WithWindow(window))
-	table, err := f.prices.table(cmd)
-	if err != nil {
-		return nil, err
-	}
-	if table != nil {
-		opts = append(opts, harness.WithPrices(table))
-	}
-	return f.perGroup(cmd, opts)
-}
-
-func (f *replayFlags) perGroup(cmd *cobra.Command, opts []harness.Option) ([]harness.Option, error) {
-	for _, group := range slices.Sorted(maps.Keys(f.delays)) {
-		text := f.delays[group]
-		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 {
-			return nil, UsageErrorf(cmd, "--provision-delay-of %s=%s: want a duration such as 90s", group, text)
-		}
-		opts = append(opts, harness.WithProvisionDelay(group, d))
-	}
-	for _, group := range slices.Sorted(maps.Keys(f.bounds)) {
-		text := f.bounds[group]
-		low, high, ok := strings.Cut(text, ":")
-		minSize, err1 := strconv.Atoi(low)
-		maxSize, err2 := strconv.Atoi(high)
-		switch {
-		case !ok || err1 != nil || err2 != nil || minSize < 0:
-			return nil, UsageErrorf(cmd, "--bounds %s=%s: want min:max, such as 1:20", group, text)
-		case maxSize < minSize:
-			return nil, UsageErrorf(cmd, "--bounds %s=%s: min %d is above max %d: did you mean %s=%d:%d?", group, text, minSize, maxSize, group, maxSize, minSize)
-		}
-		opts = append(opts, harness.WithNodeGroupBounds(group, minSize, maxSize))
-	}
 	return opts, nil
-}
-
-// window resolves --from and --to against the recording's own span.
-func (f *replayFlags) window(ctx context.Context, path string) (w trace.Window, err error) {
-	if !f.from.IsSet() && !f.to.IsSet() {
-		return w, nil
-	}
-	db, err := history.Open(ctx, path)
-	if err != nil {
-		return w, err
-	}
-	defer func() {
-		if cerr := db.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	start, end := db.Span()
-	if w.From, err = f.from.Resolve(start, end, start); err != nil {
-		return w, fmt.Errorf("--from: %w", err)
-	}
-	if w.To, err = f.to.Resolve(start, end, end); err != nil {
-		return w, fmt.Errorf("--to: %w", err)
-	}
-	return w, nil
 }

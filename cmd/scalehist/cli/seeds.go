@@ -57,8 +57,8 @@ func (f *replayFlags) checkSeeds(cmd *cobra.Command) error {
 		return UsageErrorf(cmd, "--min-agreement is a share of seeds: give --seeds too")
 	case f.seeds == 1:
 		return nil
-	case scalehist.Playback(f.playback).SingleMoments():
-		return UsageErrorf(cmd, "--seeds: a %s playback has no outcome; replay continuously", f.playback)
+	case scalehist.Playback(f.Playback).SingleMoments():
+		return UsageErrorf(cmd, "--seeds: a %s playback has no outcome; replay continuously", f.Playback)
 	}
 	for _, name := range []string{"report-dir", "log-dir", "optimal", "full-snapshots", "event-reports"} {
 		if given(name) {
@@ -78,7 +78,7 @@ func (f *replayFlags) playSeeds(ctx context.Context, s IO, path string, seen *tr
 	progress := s.NewProgress("replaying", int64(f.seeds))
 	defer progress.Done()
 	for i := range f.seeds {
-		seed := f.seed + int64(i)
+		seed := f.Seed + int64(i)
 		r, err := f.play(ctx, path, seen, append(slices.Clone(opts), harness.WithSeed(seed)))
 		if err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)

@@ -68,7 +68,7 @@ func (f *replayFlags) judge(ctx context.Context, cmd *cobra.Command, r *scalehis
 	if err := engines.JudgeScaleUps(ctx, r, table); err != nil {
 		return err
 	}
-	if !f.full {
+	if !f.FullSnapshots {
 		r.Moments = nil
 	}
 	return nil

@@ -17,9 +17,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	"github.com/scalehist/scalehist/report/sweep"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // maxPoints bounds a grid: more is a slip of the hand rather than a question.
@@ -36,45 +34,24 @@ type gridFlags struct {
 }
 
 // gridFlagNames are the flags add adds: what goes with a recording and not with reports.
-var gridFlagNames = []string{
-	"scenario", "fixtures", "engine", "set", "jobs", "autoscaler-flag", "no-scale-down", "from", "to", "for", "batch-interval", "prices", "region", "price-model", "price-model-of",
-	"fault", "faults", "provision-delay", "provision-delay-of", "bounds", "seed", "control-plane", "optimal",
-}
+var gridFlagNames = append([]string{"scenario", "fixtures", "engine", "set", "jobs", "control-plane"}, settingsFlagNames()...)
 
 func (f *gridFlags) add(cmd *cobra.Command) {
 	f.from.add(cmd)
 	r := &f.replay
-	r.playback, r.scheduler, r.ties, r.faults = string(scalehist.PlaybackContinuous), string(profile.ScoringDefault), string(harness.TiesUpstream), true
+	r.noEngine, r.noPlayback, r.noSnapshot = true, true, true
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.engines, "engine", nil, "an engine to replay with (repeatable): "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender (default "+engines.Names()[0]+")")
 	flags.StringArrayVar(&f.sets, "set", nil, `values of an autoscaler flag to try (repeatable; all combinations are replayed): expander=least-waste,most-pods; quote a value with a comma: 'expander=price,"priority,least-waste"'`)
 	flags.IntVar(&f.jobs, "jobs", 0, "replays at once; changes no result (default: the processors, half of them with --control-plane "+harness.EnvTest+")")
-	flags.StringArrayVar(&r.flags, "autoscaler-flag", nil, "override a recorded autoscaler flag in every replay (repeatable)")
-	flags.Var(&r.from, "from", "start of the window; the default is the recording's")
-	flags.Var(&r.to, "to", "end of the window; the default is the recording's")
-	flags.DurationVar(&r.duration, "for", 0, "virtual time to play from the start; may go past the window's end (default: the window)")
-	flags.DurationVar(&r.batch, "batch-interval", 0, "let recorded changes enter at these boundaries (default: each at its own instant)")
-	r.prices.add(cmd)
-	flags.StringArrayVar(&r.fault, "fault", nil, "something that goes wrong (repeatable): stock-out:workers@+5m..+20m")
-	flags.StringVar(&r.faultFile, "faults", "", "file (YAML) with a list of faults")
-	flags.DurationVar(&r.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
-	flags.StringToStringVar(&r.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
-	flags.StringToStringVar(&r.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
-	addNoScaleDownFlag(cmd, &r.noScaleDown)
-	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
-	addOptimalFlag(cmd, &r.optimal)
+	r.settingsFlags.add(cmd)
 	addControlPlaneFlag(cmd, &r.plane)
 	if os.Getenv(harness.ControlPlaneVariable) == "" { // many replays want the quick one
 		flag := flags.Lookup("control-plane")
 		r.plane, flag.DefValue = harness.Memory, harness.Memory
 	}
-	for name, complete := range map[string]cobra.CompletionFunc{
-		"engine": cobra.FixedCompletions(engines.Names(), cobra.ShellCompDirectiveNoFileComp),
-		"fault":  completeFault,
-	} {
-		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic(fmt.Sprintf("completion of --%s: %v", name, err)) // only a second registration of the same flag fails
-		}
+	if err := cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions(engines.Names(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(fmt.Sprintf("completion of --engine: %v", err)) // only a second registration of the same flag fails
 	}
 }
 
@@ -162,7 +139,7 @@ func (f *gridFlags) run(cmd *cobra.Command, s IO, path string, points []sweep.Po
 			}
 			one := f.replay
 			r, err := one.play(ctx, path, nil, prepared[i])
-			if err == nil && one.optimal {
+			if err == nil && one.Optimal {
 				err = one.judge(ctx, cmd, r)
 			}
 			mu.Lock()
@@ -193,20 +170,20 @@ func (f *gridFlags) jobCount() int {
 
 func (f *gridFlags) pointOptions(cmd *cobra.Command, s IO, path string, p sweep.Point) ([]harness.Option, error) {
 	one := f.replay
-	one.autoscaler = p.Engine
+	one.Autoscaler = p.Engine
 	var shared []string
-	for _, flag := range one.flags { // those that this engine takes; points has checked that one does
+	for _, flag := range one.Flags { // those that this engine takes; points has checked that one does
 		if engines.CheckFlags(p.Engine, []string{flag}) == nil {
 			shared = append(shared, flag)
 		}
 	}
-	one.flags = append(shared, p.Flags()...)
+	one.Flags = append(shared, p.Flags()...)
 	return one.options(cmd, s, path)
 }
 
 // checkShared refuses an --autoscaler-flag that no engine takes.
 func (f *gridFlags) checkShared(cmd *cobra.Command, points []sweep.Point) error {
-	for _, flag := range f.replay.flags {
+	for _, flag := range f.replay.Flags {
 		var first error
 		if !slices.ContainsFunc(points, func(p sweep.Point) bool {
 			err := engines.CheckFlags(p.Engine, []string{flag})

@@ -283,7 +283,7 @@ func TestEveryReplayFlagIsAKey(t *testing.T) {
 		"recorded-faults": "recordedFaults", "fault": "faults", "faults": "faultFile", "provision-delay": "provisionDelay", "deletion-delay": "deletionDelay",
 		"provision-delay-of": "nodeGroups", "bounds": "nodeGroups", "seed": "seed", "ties": "ties", "signs": "signs", "skip-unsupported": "skipUnsupported",
 		"full-snapshots": "fullSnapshots", "control-plane": "controlPlane", "truth": "expect", "agree": "expect", "optimal": "optimal",
-		"no-scale-down": "noScaleDown", "gpu-label": "gpuLabel",
+		"no-scale-down": "noScaleDown", "gpu-label": "gpuLabel", "termination": "termination",
 	}
 	// These say where results go, which test decides for all scenarios; and several seeds are several replays.
 	elsewhere := []string{"output", "report-dir", "log-dir", "html", "event-reports", "seeds", "min-agreement"}

@@ -38,7 +38,7 @@ func (f *replayFlags) partOnly(cmd *cobra.Command) string {
 // hintTruth names a truth file that was not asked for, where it could have been. A replay is judged by it only with the flag,
 // which says what the verdict is about.
 func (f *replayFlags) hintTruth(cmd *cobra.Command, s IO, history string) {
-	if f.truth != "" || scalehist.Playback(f.playback).SingleMoments() || f.partOnly(cmd) != "" {
+	if f.truth != "" || scalehist.Playback(f.Playback).SingleMoments() || f.partOnly(cmd) != "" {
 		return
 	}
 	if beside := truthBeside(history); beside != "" {

@@ -1,7 +1,6 @@
 package gospec
 
 import (
-	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,8 +18,10 @@ import (
 func TestFromZero(t *testing.T) {
 	g := NewWithT(t)
 	report := replayFromZero(t,
-		// Other options change the question: flags, bounds, faults, prices, a window.
-		harness.WithName("from_zero"),
+		// Other settings change the question: flags, bounds, faults, a window; and so does WithPrices.
+		harness.With(func(s *harness.Settings) {
+			s.Name = "from_zero"
+		}),
 	)
 
 	// Nodes each group grew by. A group that is not named must not have moved; HaveChanged takes ranges.
@@ -45,12 +46,8 @@ func replayFromZero(t *testing.T, opts ...harness.Option) *scalehist.ReplayRepor
 		t.Fatal(err)
 	}
 	opts = append([]harness.Option{harness.WithAutoscaler(engine), harness.OnControlPlane(harness.Memory)}, opts...)
-	r, err := harness.NewReplayer(t.Context(), recording, opts...)
+	report, err := harness.Play(t.Context(), recording, nil, opts...)
 	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := r.Replay(t.Context(), r.RecordDuration()) // of virtual time
-	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	report.Run.Artifacts = filepath.Join("gen", "from_zero")

@@ -18,8 +18,11 @@ import (
 func TestPerEvent(t *testing.T) {
 	g := NewWithT(t)
 	report := replayPerEvent(t,
-		// Other options change the question: flags, bounds, faults, prices, a window.
-		harness.WithName("per_event"),
+		// Other settings change the question: flags, bounds, faults, a window; and so does WithPrices.
+		harness.With(func(s *harness.Settings) {
+			s.Name = "per_event"
+			s.Playback = string(scalehist.PlaybackPerEvent)
+		}),
 	)
 
 	// Nodes each group grew by. A group that is not named must not have moved; HaveChanged takes ranges.
@@ -38,7 +41,7 @@ func replayPerEvent(t *testing.T, opts ...harness.Option) *scalehist.ReplayRepor
 		t.Fatal(err)
 	}
 	opts = append([]harness.Option{harness.WithAutoscaler(engine), harness.OnControlPlane(harness.Memory)}, opts...)
-	report, err := harness.ReplayEvents(t.Context(), recording, opts...)
+	report, err := harness.Play(t.Context(), recording, nil, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package gospec
 
 import (
-	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -20,12 +19,14 @@ import (
 func TestWhatIf(t *testing.T) {
 	g := NewWithT(t)
 	report := replayWhatIf(t,
-		// Other options change the question: flags, bounds, faults, prices, a window.
-		harness.WithName("what_if"),
-		harness.WithSeed(3),
-		harness.WithBatchInterval(0),
-		harness.WithWindow(trace.Window{From: time.Date(2026, 1, 5, 8, 0, 5, 0, time.UTC)}),
-		harness.WithFlags("--expander=most-pods"),
+		// Other settings change the question: flags, bounds, faults, a window; and so does WithPrices.
+		harness.With(func(s *harness.Settings) {
+			s.Name = "what_if"
+			s.Window = harness.Between(time.Date(2026, 1, 5, 8, 0, 5, 0, time.UTC), time.Time{})
+			s.For = 3 * time.Minute
+			s.Flags = []string{"--expander=most-pods"}
+			s.Seed = 3
+		}),
 	)
 
 	// Nodes each group grew by. A group that is not named must not have moved; HaveChanged takes ranges.
@@ -51,12 +52,8 @@ func replayWhatIf(t *testing.T, opts ...harness.Option) *scalehist.ReplayReport 
 	}
 	opts = append([]harness.Option{harness.WithAutoscaler(engine), harness.OnControlPlane(harness.Memory)}, opts...)
 	opts = append(opts, faultWhatIf(t, "slow:std,delay=20s"))
-	r, err := harness.NewReplayer(t.Context(), recording, opts...)
+	report, err := harness.Play(t.Context(), recording, nil, opts...)
 	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := r.Replay(t.Context(), 3*time.Minute) // of virtual time
-	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	report.Run.Artifacts = filepath.Join("gen", "what_if")
