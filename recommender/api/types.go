@@ -18,8 +18,6 @@ const (
 	PathRecommend  = "/v1/recommend"
 	PathStrategies = "/v1/strategies"
 	PathOpenAPI    = "/openapi.json"
-	// PathPrototype takes and gives the prototype's shape.
-	PathPrototype = "/recommend/"
 )
 
 // Request asks for a recommendation: the cluster at one instant, and what bounds the answer.
