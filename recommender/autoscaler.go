@@ -153,10 +153,10 @@ func (l *loop) waitsForMore() bool {
 func (l *loop) request() *Request {
 	objects := l.cluster.Cluster()
 	o := &l.o
-	r := &Request{Now: l.now, Objects: objects, NodeGroupOf: map[string]string{}, Prices: l.provider.Prices(),
-		Strategy: o.Strategy, Scoring: o.Scoring, Weights: o.Weights, Parallelism: o.Parallelism,
+	r := &Request{Now: l.now, Objects: objects, Parallelism: o.Parallelism, Terms: Terms{NodeGroupOf: map[string]string{}, Prices: l.provider.Prices(),
+		Strategy: o.Strategy, Scoring: o.Scoring, Weights: o.Weights,
 		Constraints: Constraints{Backoff: map[string]string{}, MaxNodesTotal: o.MaxNodesTotal, Cores: o.Cores, MemoryGiB: o.MemoryGiB,
-			ExpendablePriorityCutoff: &o.ExpendablePriorityCutoff, IgnoreMinSize: o.IgnoreMinSize}}
+			ExpendablePriorityCutoff: &o.ExpendablePriorityCutoff, IgnoreMinSize: o.IgnoreMinSize}}}
 	if o.Consolidate {
 		r.Constraints.ScaleDown = &ScaleDownConstraints{UtilizationThreshold: o.UtilizationThreshold, IgnoreDaemonSets: o.IgnoreDaemonSets, Rules: o.Rules}
 	}
@@ -168,7 +168,8 @@ func (l *loop) request() *Request {
 		}
 	}
 	for _, g := range l.provider.Groups() {
-		ng := NodeGroup{NodeGroup: g, TemplatePods: l.provider.TemplatePods(g.Name)}
+		ng := GroupOf(g)
+		ng.TemplatePods = l.provider.TemplatePods(g.Name)
 		for _, i := range l.provider.Instances(g.Name) {
 			if i.State != cloudprovider.InstanceDeleting && i.Error == nil && !registered[i.NodeName] {
 				ng.Upcoming = append(ng.Upcoming, i.NodeName)

@@ -89,7 +89,8 @@ func TestSnapshotOfReport(t *testing.T) {
 	r := testRequest()
 	var groups []scalehist.NodeGroup
 	for _, g := range r.NodeGroups {
-		groups = append(groups, g.NodeGroup)
+		groups = append(groups, scalehist.NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, TargetSize: g.TargetSize,
+			Zone: g.Zone, MachineType: g.MachineType, Template: g.Template})
 	}
 	snapshot := scalehist.NewSnapshot(testNow, r.Objects, groups, scalehist.CASettings{})
 	whole := FromRequest(r)

@@ -3,7 +3,7 @@
 // docs/recommender.openapi.json is made from the types.
 //
 // Terms:
-//   - A Request is a recommender.Request as JSON: plain Kubernetes objects in a list, as in object logs, and node groups; or the
+//   - A Request is a recommender.Request as JSON: its terms as they are, and plain Kubernetes objects in a list, as in object logs; or the
 //     ClusterSnapshot of a report with whole objects.
 //   - A Response is the recommender.Recommendation with what is outside of it. Run is what differs by nature between two
 //     answers, and is never compared.

@@ -18,6 +18,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 var update = flag.Bool("update", false, "write openapi.json and docs/recommender.openapi.json anew")
@@ -167,8 +168,8 @@ func schemasOf(t *testing.T, open bool, types ...any) object {
 	r := jsonschema.Reflector{AllowAdditionalProperties: open, Anonymous: true,
 		Namer: func(t reflect.Type) string {
 			switch {
-			case t == reflect.TypeFor[ScaleDown]():
-				return "ScaleDownConstraints"
+			case t == reflect.TypeFor[drain.Options]():
+				return "DrainRules"
 			case t == reflect.TypeFor[scalehist.NodeGroup]():
 				return "SnapshotNodeGroup"
 			}
@@ -195,7 +196,7 @@ func schemasOf(t *testing.T, open bool, types ...any) object {
 			return nil
 		},
 	}
-	for _, dir := range []string{".", "recommender", "recommender/api", "simulator/cloudprovider"} {
+	for _, dir := range []string{".", "recommender", "recommender/api", "simulator/cloudprovider", "simulator/drain"} {
 		comments(t, &r, dir)
 	}
 	out := object{}
