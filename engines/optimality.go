@@ -69,10 +69,11 @@ func stateOf(r *scalehist.ReplayReport, d *scalehist.Decision) (scalehist.Cluste
 
 // RequestOf asks a recommender about a cluster as an autoscaler saw it, with the defaults for all that is not in it.
 func RequestOf(s *scalehist.ClusterState, prices *cloudprovider.PriceTable) *recommender.Request {
-	r := &recommender.Request{Now: s.At, Objects: s.Objects, Prices: prices, Constraints: recommender.Constraints{Backoff: map[string]string{}}}
+	r := &recommender.Request{Now: s.At, Objects: s.Objects, Terms: recommender.Terms{Prices: prices, Constraints: recommender.Constraints{Backoff: map[string]string{}}}}
 	leaving := map[string]bool{}
 	for _, g := range s.NodeGroups {
-		group := recommender.NodeGroup{NodeGroup: g.NodeGroup, TemplatePods: g.TemplatePods}
+		group := recommender.GroupOf(g.NodeGroup)
+		group.TemplatePods = g.TemplatePods
 		group.TargetSize = max(0, group.TargetSize-len(g.Failed))
 		for _, u := range g.Upcoming {
 			group.Upcoming = append(group.Upcoming, u.Name)

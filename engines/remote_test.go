@@ -139,9 +139,9 @@ func resources(cpu, memory string) corev1.ResourceList {
 func groupIn(zone string, target int) recommender.NodeGroup {
 	size := resources("2", "8Gi")
 	size[corev1.ResourcePods] = resource.MustParse("110")
-	return recommender.NodeGroup{NodeGroup: scalehist.NodeGroup{Name: "zone-" + zone, MaxSize: 2, TargetSize: target, Zone: zone, MachineType: "m2", Template: &corev1.Node{
+	return recommender.NodeGroup{Name: "zone-" + zone, MaxSize: 2, TargetSize: target, Zone: zone, MachineType: "m2", Template: &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{corev1.LabelTopologyZone: zone, corev1.LabelInstanceTypeStable: "m2"}},
-		Status:     corev1.NodeStatus{Capacity: size, Allocatable: size}}}}
+		Status:     corev1.NodeStatus{Capacity: size, Allocatable: size}}}
 }
 
 func waiting(count int, name, cpu, zone string) []*corev1.Pod {
@@ -162,10 +162,10 @@ func waiting(count int, name, cpu, zone string) []*corev1.Pod {
 // references are cases in which first fit is what the reference does, too.
 func references() map[string]*recommender.Request {
 	prices := &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"m2": 0.1}}
-	one := &recommender.Request{Now: pythonNow, Prices: prices, NodeGroups: []recommender.NodeGroup{groupIn("a", 0)}, Objects: &scalehist.Objects{Pods: waiting(3, "web", "1", "")}}
+	one := &recommender.Request{Now: pythonNow, Terms: recommender.Terms{Prices: prices, NodeGroups: []recommender.NodeGroup{groupIn("a", 0)}}, Objects: &scalehist.Objects{Pods: waiting(3, "web", "1", "")}}
 
 	born := metav1.NewTime(pythonNow.Add(-time.Hour))
-	two := &recommender.Request{Now: pythonNow, Prices: prices, NodeGroups: []recommender.NodeGroup{groupIn("a", 1), groupIn("b", 0)}, Objects: &scalehist.Objects{}}
+	two := &recommender.Request{Now: pythonNow, Terms: recommender.Terms{Prices: prices, NodeGroups: []recommender.NodeGroup{groupIn("a", 1), groupIn("b", 0)}}, Objects: &scalehist.Objects{}}
 	n := two.NodeGroups[0].Template.DeepCopy()
 	n.Name, n.UID, n.CreationTimestamp, n.Annotations = "zone-a-0", "zone-a-0", born, map[string]string{v1alpha1.NodeGroupAnnotation: "zone-a"}
 	n.Labels[corev1.LabelHostname] = n.Name

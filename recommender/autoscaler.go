@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/simulator/backoff"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -41,7 +42,7 @@ type Autoscaler struct {
 
 	loops       int
 	lastScaleUp time.Time
-	backoff     map[string]*backoff
+	backoff     *backoff.Groups
 	// failed are the instances whose failure was counted, by ID.
 	failed map[string]bool
 	// unneeded is since when nodes could go.
@@ -59,7 +60,7 @@ func NewAutoscaler(name string, cluster scalehist.Cluster, provider Provider, r 
 		return nil, fmt.Errorf("recommender: %w", err)
 	}
 	return &Autoscaler{name: name, cluster: cluster, provider: provider, recommender: r, o: o,
-		backoff: map[string]*backoff{}, failed: map[string]bool{}, unneeded: map[string]time.Time{}}, nil
+		backoff: backoff.New(o.InitialBackoff, o.MaxBackoff, o.BackoffReset), failed: map[string]bool{}, unneeded: map[string]time.Time{}}, nil
 }
 
 // Name implements scalehist.Autoscaler.
@@ -91,7 +92,7 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 	d := scalehist.Decision{At: now, Loop: a.loops, Outcome: scalehist.ScaleUpNotTried}
 	l := &loop{Autoscaler: a, now: now, d: &d}
 	err := l.run(ctx)
-	d.Backoff = a.backoffs(now)
+	d.Backoff = a.backoff.List(now)
 	d.Again = d.Outcome == scalehist.ScaleUpSuccessful
 	if err != nil {
 		return d, fmt.Errorf("recommender loop %d: %w", a.loops, err)
@@ -153,10 +154,10 @@ func (l *loop) waitsForMore() bool {
 func (l *loop) request() *Request {
 	objects := l.cluster.Cluster()
 	o := &l.o
-	r := &Request{Now: l.now, Objects: objects, NodeGroupOf: map[string]string{}, Prices: l.provider.Prices(),
-		Strategy: o.Strategy, Scoring: o.Scoring, Weights: o.Weights, Parallelism: o.Parallelism,
+	r := &Request{Now: l.now, Objects: objects, Parallelism: o.Parallelism, Terms: Terms{NodeGroupOf: map[string]string{}, Prices: l.provider.Prices(),
+		Strategy: o.Strategy, Scoring: o.Scoring, Weights: o.Weights,
 		Constraints: Constraints{Backoff: map[string]string{}, MaxNodesTotal: o.MaxNodesTotal, Cores: o.Cores, MemoryGiB: o.MemoryGiB,
-			ExpendablePriorityCutoff: &o.ExpendablePriorityCutoff, IgnoreMinSize: o.IgnoreMinSize}}
+			ExpendablePriorityCutoff: &o.ExpendablePriorityCutoff, IgnoreMinSize: o.IgnoreMinSize}}}
 	if o.Consolidate {
 		r.Constraints.ScaleDown = &ScaleDownConstraints{UtilizationThreshold: o.UtilizationThreshold, IgnoreDaemonSets: o.IgnoreDaemonSets, Rules: o.Rules}
 	}
@@ -168,7 +169,8 @@ func (l *loop) request() *Request {
 		}
 	}
 	for _, g := range l.provider.Groups() {
-		ng := NodeGroup{NodeGroup: g, TemplatePods: l.provider.TemplatePods(g.Name)}
+		ng := GroupOf(g)
+		ng.TemplatePods = l.provider.TemplatePods(g.Name)
 		for _, i := range l.provider.Instances(g.Name) {
 			if i.State != cloudprovider.InstanceDeleting && i.Error == nil && !registered[i.NodeName] {
 				ng.Upcoming = append(ng.Upcoming, i.NodeName)
@@ -180,8 +182,8 @@ func (l *loop) request() *Request {
 			}
 			l.d.Upcoming[g.Name] = len(ng.Upcoming)
 		}
-		if b := l.backoff[g.Name]; b.active(l.now) {
-			r.Constraints.Backoff[g.Name] = fmt.Sprintf("until %s: %s", b.until.UTC().Format(time.RFC3339), b.reason)
+		if b := l.backoff.Of(g.Name); b.Until.After(l.now) {
+			r.Constraints.Backoff[g.Name] = fmt.Sprintf("until %s: %s", b.Until.UTC().Format(time.RFC3339), b.Reason)
 		}
 		r.NodeGroups = append(r.NodeGroups, ng)
 	}

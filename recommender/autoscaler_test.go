@@ -65,7 +65,8 @@ func newRig(t *testing.T, r *Request, p cloudprovider.Options, change func(*Auto
 	t.Helper()
 	var groups []scalehist.NodeGroup
 	for _, g := range r.NodeGroups {
-		groups = append(groups, g.NodeGroup)
+		groups = append(groups, scalehist.NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, TargetSize: g.TargetSize,
+			Zone: g.Zone, MachineType: g.MachineType, Template: g.Template})
 	}
 	p.Start = testNow
 	provider, err := cloudprovider.New(groups, p)

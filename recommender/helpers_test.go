@@ -25,8 +25,8 @@ func testGroup(name, machine string, minSize, maxSize, target int, change ...fun
 	for _, f := range change {
 		f(n)
 	}
-	return NodeGroup{NodeGroup: scalehist.NodeGroup{Name: name, MinSize: minSize, MaxSize: maxSize, TargetSize: target, MachineType: machine,
-		Zone: n.Labels[corev1.LabelTopologyZone], Template: n}}
+	return NodeGroup{Name: name, MinSize: minSize, MaxSize: maxSize, TargetSize: target, MachineType: machine,
+		Zone: n.Labels[corev1.LabelTopologyZone], Template: n}
 }
 
 func inZone(zone string) func(*corev1.Node) {
@@ -139,7 +139,7 @@ func prices(byType map[string]float64) *cloudprovider.PriceTable {
 }
 
 func request(groups []NodeGroup, pods ...[]*corev1.Pod) *Request {
-	return &Request{Now: testNow, Objects: &scalehist.Objects{Pods: slices.Concat(pods...)}, NodeGroups: groups, Parallelism: 1}
+	return &Request{Now: testNow, Objects: &scalehist.Objects{Pods: slices.Concat(pods...)}, Terms: Terms{NodeGroups: groups}, Parallelism: 1}
 }
 
 // recommend fails the test on an error.

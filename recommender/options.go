@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/drain"
 )
 
@@ -55,7 +56,7 @@ func DefaultAutoscalerOptions() AutoscalerOptions {
 		ScanInterval: 10 * time.Second, NewPods: 2 * time.Second, ExpendablePriorityCutoff: -10, MaxNodeProvisionTime: 15 * time.Minute,
 		InitialBackoff: 5 * time.Minute, MaxBackoff: 30 * time.Minute, BackoffReset: 3 * time.Hour,
 		UnneededTime: 10 * time.Minute, DelayAfterAdd: 10 * time.Minute, UtilizationThreshold: 0.5,
-		Rules:          drain.Options{SkipSystemPods: true, SkipLocalStorage: true, SkipCustomControllers: true, SystemPodTimeout: time.Hour},
+		Rules:          drain.Options{SkipSystemPods: true, SkipLocalStorage: true, SkipCustomControllers: true, SystemPodTimeout: scalehist.Duration(time.Hour)},
 		MaxParallelism: 10, MaxDrain: 1, MaxEvictionTime: 2 * time.Minute,
 	}
 }

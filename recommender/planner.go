@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/scalehist/scalehist"
 )
 
 // planner grows a plan on a cluster. The first worker is the plan's own snapshot; the others follow when they are asked.
@@ -121,7 +123,7 @@ func (p *planner) grow(g *group) string {
 	case k.Backoff[g.Name] != "":
 		return "in backoff: " + k.Backoff[g.Name]
 	case p.target[g.order] >= g.MaxSize:
-		return fmt.Sprintf("max size %d reached%s", g.MaxSize, g.GuessNote())
+		return fmt.Sprintf("max size %d reached%s", g.MaxSize, scalehist.NodeGroup{MaxSize: g.MaxSize, GuessedMax: g.GuessedMax}.GuessNote())
 	case k.MaxNodesTotal > 0 && p.total >= k.MaxNodesTotal:
 		return fmt.Sprintf("max nodes total %d reached", k.MaxNodesTotal)
 	case k.Cores != nil && k.Cores.Max > 0 && p.capacity[cpuSlot]+g.capacity[cpuSlot] > k.Cores.Max*1000:

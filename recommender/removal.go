@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/simulator/drain"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // removalPoll is the time between two looks at a node that is being drained.
@@ -93,8 +93,7 @@ func (l *loop) start(ctx context.Context, s ScaleDown) error {
 	if scalehist.HasTaint(n, scalehist.ToBeDeletedTaint) {
 		return errors.New("it is being deleted already")
 	}
-	taint := corev1.Taint{Key: scalehist.ToBeDeletedTaint, Value: strconv.FormatInt(l.now.Unix(), 10), Effect: corev1.TaintEffectNoSchedule}
-	if err := l.cluster.SetTaints(ctx, n.Name, append(slices.Clone(n.Spec.Taints), taint)); err != nil {
+	if err := l.cluster.SetTaints(ctx, n.Name, append(slices.Clone(n.Spec.Taints), nodetemplate.DeletionTaint(l.now))); err != nil {
 		return fmt.Errorf("taint it: %w", err)
 	}
 	x := &removal{node: s.Node, group: s.NodeGroup, began: l.now, next: l.now, drain: len(s.Pods) > 0}
@@ -150,18 +149,12 @@ func (l *loop) advance(ctx context.Context, x *removal) bool {
 		l.note("node %s went while it was being removed", x.node)
 		return true
 	}
-	var refused []string
-	var last error
-	for _, pod := range x.evict {
+	leaving, refused, last := drain.Evict(x.evict, func(pod string) error {
 		namespace, name, _ := strings.Cut(pod, "/")
 		l.d.Events = append(l.d.Events, scalehist.Event{Reason: "ScaleDown", Object: "Pod/" + pod, Message: "deleting pod for node scale down"})
-		if err := l.cluster.Evict(ctx, namespace, name); err != nil && !apierrors.IsNotFound(err) {
-			refused, last = append(refused, pod), err
-			continue
-		}
-		x.leaving = append(x.leaving, pod)
-	}
-	x.evict = refused
+		return l.cluster.Evict(ctx, namespace, name)
+	})
+	x.leaving, x.evict = append(x.leaving, leaving...), refused
 	x.next = l.now.Add(removalPoll)
 	late := l.now.Sub(x.began) > l.o.MaxEvictionTime
 	switch {
@@ -203,8 +196,7 @@ func (l *loop) release(ctx context.Context, x *removal, why string) {
 	if n == nil {
 		return
 	}
-	taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == scalehist.ToBeDeletedTaint })
-	if err := l.cluster.SetTaints(ctx, x.node, taints); err != nil {
+	if err := l.cluster.SetTaints(ctx, x.node, nodetemplate.WithoutTaint(n.Spec.Taints, scalehist.ToBeDeletedTaint)); err != nil {
 		l.note("node %s keeps its deletion taint: %v", x.node, err)
 	}
 }

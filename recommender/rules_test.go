@@ -144,7 +144,7 @@ func TestRules(t *testing.T) {
 			why: "NodeResourcesFit: Insufficient cpu"},
 		{name: "below its min size", request: request([]NodeGroup{testGroup("a", "2x8", 2, 9, 0), testGroup("b", "16x64", 0, 9, 0)}, testPods("web", 3, "1", "1Gi")),
 			want: map[string]int{"a": 2}, nodes: []string{"a-0: web-0 web-1", "a-1: web-2"}},
-		{name: "no template", request: request([]NodeGroup{{NodeGroup: one(9)[0].NodeGroup}}, testPods("web", 1, "1", "1Gi")), with: func(r *Request) { r.NodeGroups[0].Template = nil },
+		{name: "no template", request: request(one(9), testPods("web", 1, "1", "1Gi")), with: func(r *Request) { r.NodeGroups[0].Template = nil },
 			want: map[string]int{}, unplaced: []string{"default/web-0"}, why: "no template: no node of the group and nothing from its provider says what a fresh one is"},
 	} {
 		if tc.with != nil {

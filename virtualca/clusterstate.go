@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/simulator/backoff"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -16,7 +17,7 @@ import (
 // (clusterstate/clusterstate.go).
 type clusterState struct {
 	settings *Settings
-	backoff  *backoff
+	backoff  *backoff.Groups
 	requests map[string]*request
 	// unregistered is when an instance without a node was first seen, by instance ID.
 	unregistered map[string]time.Time
@@ -53,7 +54,7 @@ type incorrectSize struct {
 }
 
 func newClusterState(s *Settings) *clusterState {
-	return &clusterState{settings: s, backoff: newBackoff(s), requests: map[string]*request{},
+	return &clusterState{settings: s, backoff: backoff.New(s.InitialBackoff, s.MaxBackoff, s.BackoffReset), requests: map[string]*request{},
 		unregistered: map[string]time.Time{}, failed: map[string]bool{}, incorrect: map[string]incorrectSize{}}
 }
 
@@ -85,7 +86,7 @@ func (l *loop) updateState(ctx context.Context) {
 		cs.instances[g.Name] = l.a.provider.Instances(g.Name)
 	}
 	l.updateReadiness()
-	cs.backoff.forget(l.now)
+	cs.backoff.Forget(l.now)
 	for _, g := range l.groups {
 		l.updateRequest(ctx, g.Name)
 	}
@@ -235,7 +236,7 @@ func (l *loop) updateCreationErrors(group string) {
 
 // backOff keeps a group from growing and remembers when a scale-up last failed.
 func (l *loop) backOff(group, code, reason string) {
-	until := l.a.state.backoff.fail(group, code, reason, l.now)
+	until := l.a.state.backoff.Fail(group, code, reason, l.now)
 	l.a.lastScaleUpFail = l.now
 	l.note("%s is backed off until %s: %s", group, until.UTC().Format(time.RFC3339), reason)
 }
@@ -298,7 +299,7 @@ func (cs *clusterState) clusterHealthy() bool {
 
 // upcoming counts the nodes of a group that were asked for and have not come, while its request runs.
 func (cs *clusterState) upcoming(group string, now time.Time) int {
-	if cs.requests[group] == nil || cs.backoff.active(group, now) {
+	if cs.requests[group] == nil || cs.backoff.Active(group, now) {
 		return 0
 	}
 	r := cs.of(group)

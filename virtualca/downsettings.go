@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/drain"
 )
 
@@ -61,7 +62,7 @@ func defaultDownSettings() DownSettings {
 		DelayAfterAdd: 10 * time.Minute, DelayAfterFailure: 3 * time.Minute,
 		UtilizationThreshold: 0.5, GPUUtilizationThreshold: 0.5,
 		SimulationTimeout: 30 * time.Second, RecheckTimeout: 5 * time.Minute,
-		Rules:          drain.Options{SkipSystemPods: true, SkipLocalStorage: true, SkipCustomControllers: true, SystemPodTimeout: time.Hour},
+		Rules:          drain.Options{SkipSystemPods: true, SkipLocalStorage: true, SkipCustomControllers: true, SystemPodTimeout: scalehist.Duration(time.Hour)},
 		MaxParallelism: 10, MaxDrain: 1, MaxGracefulTermination: 600 * time.Second, MaxEvictionTime: 2 * time.Minute,
 		EvictDaemonSetsOccupied: true, Cordon: true, DelayAfterTaint: 5 * time.Second, DeletionDelay: 2 * time.Minute, SoftTaints: 10,
 	}
@@ -87,7 +88,7 @@ func downFlags(f *pflag.FlagSet, d *DownSettings) {
 	f.BoolVar(&d.Rules.SkipLocalStorage, "skip-nodes-with-local-storage", d.Rules.SkipLocalStorage, "")
 	f.BoolVar(&d.Rules.SkipCustomControllers, "skip-nodes-with-custom-controller-pods", d.Rules.SkipCustomControllers, "")
 	f.IntVar(&d.Rules.MinReplicaCount, "min-replica-count", d.Rules.MinReplicaCount, "")
-	f.DurationVar(&d.Rules.SystemPodTimeout, "blocking-system-pod-distruption-timeout", d.Rules.SystemPodTimeout, "")
+	f.DurationVar((*time.Duration)(&d.Rules.SystemPodTimeout), "blocking-system-pod-distruption-timeout", time.Duration(d.Rules.SystemPodTimeout), "")
 	f.IntVar(&d.MaxParallelism, "max-scale-down-parallelism", d.MaxParallelism, "")
 	f.IntVar(&d.MaxDrain, "max-drain-parallelism", d.MaxDrain, "")
 	f.Var(&secondsFlag{&d.MaxGracefulTermination}, "max-graceful-termination-sec", "")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // loop is one run of the autoscaler: what it sees, and the Decision it writes. Scale-up and scale-down both work on
@@ -69,7 +70,11 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 	if err == nil {
 		err = ctx.Err() // what was decided after it ended was cut short
 	}
-	d.Backoff = a.state.backoff.list(l.groups, now)
+	for _, g := range l.groups {
+		if e := a.state.backoff.Of(g.Name); e.Until.After(now) {
+			d.Backoff = append(d.Backoff, scalehist.GroupBackoff{NodeGroup: g.Name, Until: e.Until, Reason: e.Reason})
+		}
+	}
 	if d.Outcome == scalehist.ScaleUpSuccessful || d.ScaleDown == scalehist.ScaleDownNodeDeleteStarted {
 		a.again = loopsAfterAction
 	}
@@ -174,10 +179,10 @@ func (l *loop) cleanUp(ctx context.Context) error {
 		taints := n.Spec.Taints
 		deleting := scalehist.HasTaint(n, toBeDeletedTaint)
 		if deleting {
-			taints = without(taints, toBeDeletedTaint)
+			taints = nodetemplate.WithoutTaint(taints, toBeDeletedTaint)
 		}
 		if l.a.settings.Down.SoftTaints == 0 {
-			taints = without(taints, deletionCandidateTaint)
+			taints = nodetemplate.WithoutTaint(taints, deletionCandidateTaint)
 		}
 		if len(taints) == len(n.Spec.Taints) {
 			continue

@@ -14,7 +14,7 @@ func (l *loop) enforceMinSizes(ctx context.Context) {
 	var plan []scalehist.ScaleUp
 	for _, g := range l.groups {
 		g = l.group[g.Name]
-		if g.TargetSize >= g.MinSize || !l.a.state.healthy(g.Name) || l.a.state.backoff.active(g.Name, l.now) || l.template(g.Name) == nil {
+		if g.TargetSize >= g.MinSize || !l.a.state.healthy(g.Name) || l.a.state.backoff.Active(g.Name, l.now) || l.template(g.Name) == nil {
 			continue
 		}
 		want := g.MinSize - g.TargetSize

@@ -66,7 +66,7 @@ func (l *loop) facts(n *framework.NodeInfo) *nodeFacts {
 			f.claims++
 		}
 		if p.Namespace == metav1.NamespaceSystem {
-			if at := p.CreationTimestamp.Add(l.a.settings.Down.Rules.SystemPodTimeout); !at.Before(l.now) && at.Before(f.until) {
+			if at := p.CreationTimestamp.Add(time.Duration(l.a.settings.Down.Rules.SystemPodTimeout)); !at.Before(l.now) && at.Before(f.until) {
 				f.until = at
 			}
 		}

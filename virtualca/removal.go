@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist/simulator/drain"
 	"github.com/scalehist/scalehist/simulator/fit"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // removal is a node that could go, with what becomes of its pods.
@@ -82,7 +83,7 @@ func (s *simulation) try(ctx context.Context, n *corev1.Node) (*removal, string,
 // whatever their taints still see it.
 func ghost(n *corev1.Node, l *loop) *framework.NodeInfo {
 	c := *n
-	c.Spec.Taints = append([]corev1.Taint{deletionTaint(l.now)}, n.Spec.Taints...)
+	c.Spec.Taints = append([]corev1.Taint{nodetemplate.DeletionTaint(l.now)}, n.Spec.Taints...)
 	return fit.NewNodeInfo(&c)
 }
 

@@ -52,32 +52,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-func TestBackoff(t *testing.T) {
-	s := DefaultSettings()
-	b := newBackoff(&s)
-	at := func(m int) time.Time { return testStart.Add(time.Duration(m) * time.Minute) }
-	for _, tc := range []struct{ minute, wantUntil int }{
-		{0, 5},    // the first: 5 minutes
-		{3, 8},    // during it: the same length
-		{9, 19},   // after it: twice
-		{20, 40},  // and again
-		{41, 71},  // up to the maximum
-		{72, 102}, // which it keeps
-	} {
-		b.forget(at(tc.minute))
-		if got := b.fail("g", "", "why", at(tc.minute)); !got.Equal(at(tc.wantUntil)) {
-			t.Errorf("failure at minute %d: backed off until %s, want minute %d", tc.minute, got, tc.wantUntil)
-		}
-	}
-	if !b.active("g", at(101)) || b.active("g", at(102)) || b.active("other", at(80)) {
-		t.Error("active: want g until minute 102 and nothing else")
-	}
-	b.forget(at(72 + 181))
-	if got := b.fail("g", "", "why", at(253)); !got.Equal(at(258)) {
-		t.Errorf("failure after the reset: backed off until %s, want minute 258", got)
-	}
-}
-
 func TestSimilar(t *testing.T) {
 	s := DefaultSettings()
 	mk := func(change func(*corev1.Node)) *template {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // on puts a pod on a node, running.
@@ -242,9 +243,9 @@ func TestWhatKeepsNodes(t *testing.T) {
 		"not ready":              {node: notReady, want: ""},
 		"not ready, not allowed": {node: notReady, change: func(s *Settings) { s.Down.UnreadyEnabled = false }, want: nodeUnreadyNotAllowed},
 		"no cpu":                 {node: func(n *corev1.Node) { delete(n.Status.Allocatable, corev1.ResourceCPU) }, want: nodeUnexpectedError},
-		"being deleted":          {node: func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{deletionTaint(testStart)} }, want: nodeBeingDeleted},
+		"being deleted":          {node: func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{nodetemplate.DeletionTaint(testStart)} }, want: nodeBeingDeleted},
 		"deleted long ago": {node: func(n *corev1.Node) {
-			n.Spec.Taints = []corev1.Taint{deletionTaint(testStart.Add(-5 * time.Minute))}
+			n.Spec.Taints = []corev1.Taint{nodetemplate.DeletionTaint(testStart.Add(-5 * time.Minute))}
 		}, want: ""},
 		"a pod that blocks": {pods: []*corev1.Pod{on("a-0", testPod("p", "", "1", "1Gi"))}, want: nodeBlockedByPod + ": default/p NotReplicated"},
 	} {

@@ -93,7 +93,7 @@ func (l *loop) skipReason(g scalehist.NodeGroup, nodes int, q *quota) string {
 	switch {
 	case !l.a.state.healthy(g.Name):
 		return reasonNotReady
-	case l.a.state.backoff.active(g.Name, l.now):
+	case l.a.state.backoff.Active(g.Name, l.now):
 		return reasonBackoff
 	case g.TargetSize >= g.MaxSize:
 		return reasonMaxSize

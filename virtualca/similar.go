@@ -52,7 +52,7 @@ func (l *loop) similarGroups(group string, schedulable map[string][]*podGroup) [
 		if g.Name == group || other == nil || !l.a.settings.similar(l.template(group), other) {
 			continue
 		}
-		if !l.a.state.healthy(g.Name) || l.a.state.backoff.active(g.Name, l.now) {
+		if !l.a.state.healthy(g.Name) || l.a.state.backoff.Active(g.Name, l.now) {
 			continue
 		}
 		if theirs, ok := schedulable[g.Name]; ok && containsAll(theirs, schedulable[group]) {

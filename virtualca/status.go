@@ -190,14 +190,15 @@ func (r *readiness) counts(resourceUnready int) nodeCounts {
 func (l *loop) scaleUpStatus(group string) scaleUpStatus {
 	cs := l.a.state
 	out := scaleUpStatus{Status: statusNoActivity}
-	switch e := cs.backoff.groups[group]; {
-	case cs.requests[group] != nil && !cs.backoff.active(group, l.now):
+	switch {
+	case cs.requests[group] != nil && !cs.backoff.Active(group, l.now):
 		out.Status = statusInProgress
 	case !cs.healthy(group):
 		out.Status = statusUnhealthy
-	case cs.backoff.active(group, l.now):
+	case cs.backoff.Active(group, l.now):
 		out.Status = statusBackoff
-		out.BackoffInfo = &backoffInfo{ErrorCode: e.code, ErrorMessage: shorten(e.reason)}
+		e := cs.backoff.Of(group)
+		out.BackoffInfo = &backoffInfo{ErrorCode: e.Code, ErrorMessage: shorten(e.Reason)}
 	}
 	out.probe = l.probe(group+"/scaleUp", out.Status)
 	return out

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 const wantStatus = `autoscalerStatus: Running
@@ -103,7 +104,7 @@ time: 2026-03-01 10:00:30 +0000 UTC
 func TestStatus(t *testing.T) {
 	pods := append(cpuPods(1, "4"), on("a-0", testPod("p", "web", "3", "1Gi")))
 	c := &testCluster{objects: scalehist.Objects{Nodes: append(nodesOf("a", 1), nodesOf("b", 1)...), Pods: pods}}
-	c.objects.Nodes[1].Spec.Taints = append(c.objects.Nodes[1].Spec.Taints, deletionTaint(testStart.Add(-time.Hour)))
+	c.objects.Nodes[1].Spec.Taints = append(c.objects.Nodes[1].Spec.Taints, nodetemplate.DeletionTaint(testStart.Add(-time.Hour)))
 	c.objects.Nodes[1].Spec.Taints[0].Key = "team"
 	r := start(t, c, []scalehist.NodeGroup{smallGroup("b", 1, 5), smallGroup("a", 1, 5)}, quick(), cloudprovider.Options{})
 	if r.a.Status() != nil {

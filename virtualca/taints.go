@@ -5,17 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
-
-// deletionTaint keeps pods off a node that is being removed; its value is the time in seconds.
-func deletionTaint(now time.Time) corev1.Taint {
-	return corev1.Taint{Key: toBeDeletedTaint, Value: strconv.FormatInt(now.Unix(), 10), Effect: corev1.TaintEffectNoSchedule}
-}
 
 // markToBeDeleted taints a node and, by --cordon-node-before-terminating, closes it.
 func (l *loop) markToBeDeleted(ctx context.Context, name string) error {
@@ -24,7 +19,7 @@ func (l *loop) markToBeDeleted(ctx context.Context, name string) error {
 		return fmt.Errorf("node %s is gone", name)
 	}
 	if !scalehist.HasTaint(n, toBeDeletedTaint) {
-		if err := l.a.cluster.SetTaints(ctx, name, append(slices.Clone(n.Spec.Taints), deletionTaint(l.now))); err != nil {
+		if err := l.a.cluster.SetTaints(ctx, name, append(slices.Clone(n.Spec.Taints), nodetemplate.DeletionTaint(l.now))); err != nil {
 			return fmt.Errorf("taint node %s: %w", name, err)
 		}
 	}
@@ -43,7 +38,7 @@ func (l *loop) release(ctx context.Context, name string) {
 	if n == nil || !scalehist.HasTaint(n, toBeDeletedTaint) {
 		return
 	}
-	if err := l.a.cluster.SetTaints(ctx, name, without(n.Spec.Taints, toBeDeletedTaint)); err != nil {
+	if err := l.a.cluster.SetTaints(ctx, name, nodetemplate.WithoutTaint(n.Spec.Taints, toBeDeletedTaint)); err != nil {
 		l.note("node %s keeps its deletion taint: %v", name, err)
 		return
 	}
@@ -52,10 +47,6 @@ func (l *loop) release(ctx context.Context, name string) {
 			l.note("node %s stays closed: %v", name, err)
 		}
 	}
-}
-
-func without(taints []corev1.Taint, key string) []corev1.Taint {
-	return slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return t.Key == key })
 }
 
 // updateSoftTaints marks unneeded nodes as candidates and needed ones as none, in creation order, the needed ones
@@ -76,7 +67,7 @@ func (l *loop) updateSoftTaints(ctx context.Context) {
 			if left--; left < 0 {
 				return
 			}
-			taints := without(n.Spec.Taints, deletionCandidateTaint)
+			taints := nodetemplate.WithoutTaint(n.Spec.Taints, deletionCandidateTaint)
 			if unneeded {
 				taints = append(taints, corev1.Taint{Key: deletionCandidateTaint, Value: strconv.FormatInt(l.now.Unix(), 10), Effect: corev1.TaintEffectPreferNoSchedule})
 			}

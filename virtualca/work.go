@@ -156,17 +156,11 @@ func (l *loop) nextStep(ctx context.Context, x *deletion) {
 
 // evict asks for evictions, again for those that were refused.
 func (l *loop) evict(ctx context.Context, x *deletion) {
-	var refused []*corev1.Pod
-	var last error
-	for _, p := range x.refused {
+	leaving, refused, last := drain.Evict(x.refused, func(p *corev1.Pod) error {
 		l.event("ScaleDown", podObject(p), "deleting pod for node scale down")
-		if err := l.a.cluster.Evict(ctx, p.Namespace, p.Name); err != nil && !apierrors.IsNotFound(err) {
-			refused, last = append(refused, p), err
-			continue
-		}
-		x.leaving = append(x.leaving, p)
-	}
-	x.refused = refused
+		return l.a.cluster.Evict(ctx, p.Namespace, p.Name)
+	})
+	x.leaving, x.refused = append(x.leaving, leaving...), refused
 	switch {
 	case len(refused) == 0:
 		x.stage, x.began, x.next = stageTerminating, l.now, l.now

@@ -33,9 +33,6 @@ var entrances = []struct {
 	{"four requests at once", "recommender serve --listen 127.0.0.1:0, sent POST /v1/recommend", func() string {
 		return `{"apiVersion":"recommender.scalehist.io/v1","now":"2026-03-01T10:00:00Z","nodeGroups":[{}` + strings.Repeat(",{}", 200_000) + "]}"
 	}, four},
-	{"snapshot of the prototype", "recommender serve --listen 127.0.0.1:0, sent POST /recommend/", func() string {
-		return `{"SnapshotTime":"2026-03-01T10:00:00Z","pods":[{}` + strings.Repeat(",{}", 20<<20) + "]}"
-	}, gzipped},
 	{"upload of what is no history", "serve", func() string { return strings.Repeat("SQLite format 3\x00", 4<<20) }, chunked},
 	{"answer of groups", "recommend --history {root}/" + goodHistory + " --server http://{server} --timeout 3s -o json", func() string {
 		return `{"apiVersion":"recommender.scalehist.io/v1","recommendation":{"scaleUps":[{}` + strings.Repeat(",{}", 20<<20) + "]}}"

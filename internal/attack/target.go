@@ -85,7 +85,6 @@ func targets() []target {
 		{command: "recommend", kind: requestKind, args: "--snapshot {in} --strategy optimal --scale-down -o json"},
 		{command: "recommender serve", kind: requestKind, args: "--listen 127.0.0.1:0", serves: "POST /v1/recommend"},
 		{command: "recommender serve", kind: requestKind, args: "--listen 127.0.0.1:0", serves: "POST /v1/recommend"},
-		{command: "recommender serve", kind: requestKind, args: "--listen 127.0.0.1:0", serves: "POST /recommend/"},
 		{command: "replay", kind: answerKind, args: "{root}/" + goodHistory + " --autoscaler http://{server} --autoscaler-flag --remote-timeout=3s", asks: "POST", compares: true, about: "recommender at"},
 		{command: "replay", kind: answerKind, args: "{root}/" + goodHistory + " --autoscaler http://{server}#any --playback per-event -o json --autoscaler-flag --remote-timeout=3s", asks: "POST", compares: true, about: "recommender at"},
 		{command: "replay", kind: strategiesKind, args: "{root}/" + goodHistory + " --autoscaler http://{server} --autoscaler-flag --remote-timeout=3s", asks: "GET", compares: true, about: "recommender at"},

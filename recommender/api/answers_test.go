@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"sync"
 	"testing"
 
@@ -90,7 +89,8 @@ func TestSnapshotOfReport(t *testing.T) {
 	r := testRequest()
 	var groups []scalehist.NodeGroup
 	for _, g := range r.NodeGroups {
-		groups = append(groups, g.NodeGroup)
+		groups = append(groups, scalehist.NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, TargetSize: g.TargetSize,
+			Zone: g.Zone, MachineType: g.MachineType, Template: g.Template})
 	}
 	snapshot := scalehist.NewSnapshot(testNow, r.Objects, groups, scalehist.CASettings{})
 	whole := FromRequest(r)
@@ -177,54 +177,6 @@ func TestWarnings(t *testing.T) {
 	}
 	if p := r.Objects.Pods[0]; p.Namespace != "default" || p.UID != "pod/default/db" {
 		t.Errorf("a pod written by hand: namespace %q, UID %q", p.Namespace, p.UID)
-	}
-}
-
-// TestPrototypeShape: the alias takes the prototype's snapshot and answers in its shape.
-func TestPrototypeShape(t *testing.T) {
-	s := newTestServer(t, Options{})
-	const pod = `{"Name":%q,"Namespace":"default","UID":%q,"CreationTimestamp":"2026-03-01T09:59:00Z","PodPhase":"Pending","Requests":{"cpu":"1","memory":"1Gi"},%s
-		"Spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":%q,"memory":"1Gi"}}}]}}`
-	body := `{"ID":"x-0","Number":1,"SnapshotTime":"2026-03-01T10:00:00Z","Hash":"abc",
-		"AutoscalerConfig":{"Mode":"standalone-mode",
-			"NodeTemplates":{"ns.p1-z1":{"Name":"ns.p1-z1","InstanceType":"m5.large","Region":"r","Zone":"z1","Capacity":{"cpu":"2","memory":"8Gi","pods":"110"},"Allocatable":{"cpu":"2","memory":"8Gi","pods":"110"},
-				"Labels":{"worker.gardener.cloud/pool":"p1"},"Taints":null}},
-			"NodeGroups":{"ns.p1-z1":{"Name":"ns.p1-z1","PoolName":"p1","Zone":"z1","TargetSize":1,"MinSize":1,"MaxSize":4}}},
-		"Nodes":[{"Name":"n0","CreationTimestamp":"2026-03-01T09:00:00Z","Labels":{"worker.gardener.cloud/pool":"p1","topology.kubernetes.io/zone":"z1","node.kubernetes.io/instance-type":"m5.large"},
-			"Allocatable":{"cpu":"2","memory":"8Gi","pods":"110"},"Capacity":{"cpu":"2","memory":"8Gi","pods":"110"}}],
-		"Pods":[` + fmt.Sprintf(pod, "runs", "u0", `"NodeName":"n0",`, "2") + "," + fmt.Sprintf(pod, "a", "u1", "", "1") + "," + fmt.Sprintf(pod, "b", "u2", "", "1") + "," + fmt.Sprintf(pod, "c", "u3", "", "1") + "," + fmt.Sprintf(pod, "huge", "u4", "", "99") + `]}`
-	response, answer := post(t, s.URL+PathPrototype, []byte(body))
-	if response.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s", response.Status, answer)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(answer, &got); err != nil {
-		t.Fatal(err)
-	}
-	delete(got, "runTime")
-	want := map[string]any{
-		"recommendation": map[string]any{"scaleDown": []any{}, "scaleUp": []any{map[string]any{
-			"zone": "z1", "nodePoolName": "p1", "incrementBy": 2.0, "instanceType": "m5.large", "nodeNames": []any{"ns.p1-z1-0", "ns.p1-z1-1"}}}},
-		"unscheduledPods": []any{map[string]any{"Namespace": "default", "Name": "huge"}},
-		"error":           "",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("answer (-want +got):\n%s", diff)
-	}
-	for _, c := range []struct{ body, want string }{
-		{`{`, "unexpected end of JSON input: send a ClusterSnapshot of the prototype as JSON, or ask /v1/recommend"},
-		{`{"Pods":[{"Name":5}]}`, "Pods.Name: number where a string is due: send a ClusterSnapshot of the prototype as JSON, or ask /v1/recommend"},
-		{`{}`, "SnapshotTime: it is missing: write the instant of the snapshot, such as 2024-05-28T10:00:00Z"},
-		{`{"SnapshotTime":"2026-03-01T10:00:00Z"}`, "AutoscalerConfig.NodeGroups: there are none: send the snapshot with its AutoscalerConfig"},
-	} {
-		response, answer := post(t, s.URL+PathPrototype, []byte(c.body))
-		var got prototypeAnswer
-		if err := json.Unmarshal(answer, &got); err != nil {
-			t.Fatal(err)
-		}
-		if response.StatusCode != http.StatusBadRequest || got.RecommenderError != c.want {
-			t.Errorf("%s: got %s %q, want %q", c.body, response.Status, got.RecommenderError, c.want)
-		}
 	}
 }
 

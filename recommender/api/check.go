@@ -85,7 +85,7 @@ func (r *Request) check() error {
 	if r.Now.IsZero() && (r.Snapshot == nil || r.Snapshot.At.IsZero()) {
 		return &RequestError{"now", "it is missing", "write the instant of the snapshot, such as 2024-05-28T10:00:00Z"}
 	}
-	if err := r.Constraints.check(); err != nil {
+	if err := checkConstraints(&r.Constraints); err != nil {
 		return err
 	}
 	groups, nodes := map[string]bool{}, 0

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,54 +12,19 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 // FromRequest is the request on the wire. Parallelism is not in it: it changes no answer, and is the server's to choose.
 func FromRequest(r *recommender.Request) *Request {
-	out := &Request{APIVersion: Version, Now: r.Now.UTC(), Objects: objectsOf(r.Objects), NodeGroupOf: r.NodeGroupOf, Prices: r.Prices,
-		Strategy: r.Strategy, Scoring: r.Scoring, Weights: r.Weights, Constraints: fromConstraints(&r.Constraints)}
-	for i := range r.NodeGroups {
-		g := &r.NodeGroups[i]
-		out.NodeGroups = append(out.NodeGroups, NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, GuessedMax: g.GuessedMax, TargetSize: g.TargetSize, Zone: g.Zone,
-			MachineType: g.MachineType, Template: g.Template, Upcoming: g.Upcoming, TemplatePods: g.TemplatePods})
-	}
-	return out
-}
-
-func fromConstraints(c *recommender.Constraints) Constraints {
-	out := Constraints{Backoff: c.Backoff, MaxNodesTotal: c.MaxNodesTotal, Cores: (*Range)(c.Cores), MemoryGiB: (*Range)(c.MemoryGiB),
-		ExpendablePriorityCutoff: c.ExpendablePriorityCutoff, IgnoreMinSize: c.IgnoreMinSize}
-	if s := c.ScaleDown; s != nil {
-		out.ScaleDown = &ScaleDown{UtilizationThreshold: s.UtilizationThreshold, IgnoreDaemonSets: s.IgnoreDaemonSets, MaxNodes: s.MaxNodes,
-			Rules: DrainRules{SkipSystemPods: s.Rules.SkipSystemPods, SkipLocalStorage: s.Rules.SkipLocalStorage, SkipCustomControllers: s.Rules.SkipCustomControllers,
-				MinReplicaCount: s.Rules.MinReplicaCount, SystemPodTimeout: scalehist.Duration(s.Rules.SystemPodTimeout)}}
-	}
-	return out
-}
-
-func (c *Constraints) recommender() recommender.Constraints {
-	out := recommender.Constraints{Backoff: c.Backoff, MaxNodesTotal: c.MaxNodesTotal, Cores: (*recommender.Range)(c.Cores), MemoryGiB: (*recommender.Range)(c.MemoryGiB),
-		ExpendablePriorityCutoff: c.ExpendablePriorityCutoff, IgnoreMinSize: c.IgnoreMinSize}
-	if s := c.ScaleDown; s != nil {
-		out.ScaleDown = &recommender.ScaleDownConstraints{UtilizationThreshold: s.UtilizationThreshold, IgnoreDaemonSets: s.IgnoreDaemonSets, MaxNodes: s.MaxNodes,
-			Rules: drain.Options{SkipSystemPods: s.Rules.SkipSystemPods, SkipLocalStorage: s.Rules.SkipLocalStorage, SkipCustomControllers: s.Rules.SkipCustomControllers,
-				MinReplicaCount: s.Rules.MinReplicaCount, SystemPodTimeout: time.Duration(s.Rules.SystemPodTimeout)}}
-	}
-	return out
+	return &Request{APIVersion: Version, Now: r.Now.UTC(), Objects: objectsOf(r.Objects), Terms: r.Terms}
 }
 
 // Recommender is what the request asks of a recommender, and warnings that say what it lacks. The objects are the
 // request's own.
 func (r *Request) Recommender() (*recommender.Request, []string) {
-	out := &recommender.Request{Now: r.Now.UTC(), Objects: &scalehist.Objects{}, NodeGroupOf: maps.Clone(r.NodeGroupOf), Prices: r.Prices,
-		Strategy: r.Strategy, Scoring: r.Scoring, Weights: r.Weights, Constraints: r.Constraints.recommender()}
-	var groups []recommender.NodeGroup
-	for i := range r.NodeGroups {
-		g := &r.NodeGroups[i]
-		groups = append(groups, recommender.NodeGroup{NodeGroup: scalehist.NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, GuessedMax: g.GuessedMax, TargetSize: g.TargetSize,
-			Zone: g.Zone, MachineType: g.MachineType, Template: g.Template}, Upcoming: g.Upcoming, TemplatePods: g.TemplatePods})
-	}
+	out := &recommender.Request{Now: r.Now.UTC(), Objects: &scalehist.Objects{}, Terms: r.Terms}
+	out.NodeGroupOf = maps.Clone(r.NodeGroupOf)
+	groups := slices.Clone(r.NodeGroups)
 	if s := r.Snapshot; s != nil {
 		takeSnapshot(out, s)
 		if len(groups) == 0 {
@@ -69,7 +33,7 @@ func (r *Request) Recommender() (*recommender.Request, []string) {
 	}
 	for _, o := range r.Objects {
 		if g, ok := o.Value.(*v1alpha1.NodeGroup); ok {
-			groups = append(groups, recommender.NodeGroup{NodeGroup: nodeGroupOf(g)})
+			groups = append(groups, nodeGroupOf(g))
 			continue
 		}
 		findType(o.Value).add(out.Objects, o.Value)
@@ -85,9 +49,9 @@ func (r *Request) Recommender() (*recommender.Request, []string) {
 	return out, Warnings(out)
 }
 
-// nodeGroupOf turns the object of object logs into the domain's. Its template becomes a Node without a name.
-func nodeGroupOf(g *v1alpha1.NodeGroup) scalehist.NodeGroup {
-	out := scalehist.NodeGroup{Name: g.Name, MinSize: int(g.Spec.MinSize), MaxSize: int(g.Spec.MaxSize), TargetSize: int(g.Spec.TargetSize),
+// nodeGroupOf reads the object of object logs. Its template becomes a Node without a name.
+func nodeGroupOf(g *v1alpha1.NodeGroup) recommender.NodeGroup {
+	out := recommender.NodeGroup{Name: g.Name, MinSize: int(g.Spec.MinSize), MaxSize: int(g.Spec.MaxSize), TargetSize: int(g.Spec.TargetSize),
 		GuessedMax: g.GuessedMax(), Zone: g.Spec.Zone, MachineType: g.Spec.MachineType}
 	if t := g.Spec.Template.DeepCopy(); t != nil {
 		out.Template = &corev1.Node{ObjectMeta: t.ObjectMeta, Spec: t.Spec, Status: t.Status}
@@ -136,9 +100,8 @@ func FromSnapshot(s *scalehist.ClusterSnapshot) (*recommender.Request, error) {
 			return nil, err
 		}
 	}
-	out := &recommender.Request{Now: s.At.UTC(), Objects: s.Objects, NodeGroupOf: map[string]string{}}
+	out := &recommender.Request{Now: s.At.UTC(), Objects: s.Objects, Terms: recommender.Terms{NodeGroups: groupsOf(s), NodeGroupOf: map[string]string{}}}
 	known := map[string]bool{}
-	out.NodeGroups = groupsOf(s)
 	for _, g := range out.NodeGroups {
 		known[g.Name] = true
 	}
@@ -159,7 +122,7 @@ func groupsOf(s *scalehist.ClusterSnapshot) []recommender.NodeGroup {
 	}
 	out := make([]recommender.NodeGroup, 0, len(s.NodeGroups))
 	for _, g := range s.NodeGroups {
-		ng := recommender.NodeGroup{NodeGroup: g}
+		ng := recommender.GroupOf(g)
 		for i := range g.TargetSize - stand[g.Name] {
 			ng.Upcoming = append(ng.Upcoming, fmt.Sprintf("%s-upcoming-%d", g.Name, i))
 		}

@@ -135,18 +135,3 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 	})
 }
-
-// FuzzDecodePrototype: whatever comes in, a request or an error that is located comes out.
-func FuzzDecodePrototype(f *testing.F) {
-	f.Add([]byte(`{"SnapshotTime":"2026-03-01T10:00:00Z","AutoscalerConfig":{"NodeGroups":{"a":{"PoolName":"p","Zone":"z","MaxSize":3}},"NodeTemplates":{"b":{"Zone":"z","Labels":{"worker.gardener.cloud/pool":"p"}}}},"Nodes":[{"Name":"n"}],"Pods":[{"Name":"p"}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := decodePrototype(data, 0)
-		if err == nil {
-			_, err = s.request()
-		}
-		var located *RequestError
-		if err != nil && !errors.As(err, &located) {
-			t.Fatalf("%T: %v", err, err)
-		}
-	})
-}

@@ -3,12 +3,11 @@
 // docs/recommender.openapi.json is made from the types.
 //
 // Terms:
-//   - A Request is a recommender.Request as JSON: plain Kubernetes objects in a list, as in object logs, and node groups; or the
+//   - A Request is a recommender.Request as JSON: its terms as they are, and plain Kubernetes objects in a list, as in object logs; or the
 //     ClusterSnapshot of a report with whole objects.
 //   - A Response is the recommender.Recommendation with what is outside of it. Run is what differs by nature between two
 //     answers, and is never compared.
 //   - A Problem is an error on the wire (RFC 9457): what, where, what to do.
-//   - The prototype's shape is what POST /recommend/ takes and gives (prototype.go).
 //
 // What is read strictly: a key that is not known, one that is given twice, and a value of another type are errors that name the
 // path. The same Request gives the same Recommendation in process and over HTTP.

@@ -82,23 +82,6 @@ func (s *Server) recommend(w http.ResponseWriter, r *http.Request, body []byte) 
 	return nil
 }
 
-func (s *Server) recommendPrototype(w http.ResponseWriter, r *http.Request, body []byte) error {
-	snapshot, err := decodePrototype(body, s.o.MaxBody)
-	if err != nil {
-		return err
-	}
-	request, err := snapshot.request()
-	if err != nil {
-		return err
-	}
-	answer, took, err := s.ask(r.Context(), request)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, "application/json", snapshot.answer(answer, took))
-	return nil
-}
-
 // ask lets the recommender answer, and measures it.
 func (s *Server) ask(ctx context.Context, request *recommender.Request) (*recommender.Recommendation, time.Duration, error) {
 	if request.Prices == nil {

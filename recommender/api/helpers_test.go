@@ -68,15 +68,15 @@ func testRequest() *recommender.Request {
 	}
 	o.Pods = append(o.Pods, testPod("huge", "64", "1Gi", ""))
 	cutoff := int32(-10)
-	return &recommender.Request{Now: testNow, Objects: o,
+	return &recommender.Request{Now: testNow, Objects: o, Terms: recommender.Terms{
 		NodeGroups: []recommender.NodeGroup{
-			{NodeGroup: scalehist.NodeGroup{Name: "small", MinSize: 0, MaxSize: 4, TargetSize: 2, Zone: "a", MachineType: "m2", Template: testTemplate("m2", "a", "2", "8Gi")}},
-			{NodeGroup: scalehist.NodeGroup{Name: "large", MinSize: 0, MaxSize: 4, TargetSize: 0, Zone: "b", MachineType: "m4", Template: testTemplate("m4", "b", "4", "16Gi")}},
+			{Name: "small", MinSize: 0, MaxSize: 4, TargetSize: 2, Zone: "a", MachineType: "m2", Template: testTemplate("m2", "a", "2", "8Gi")},
+			{Name: "large", MinSize: 0, MaxSize: 4, TargetSize: 0, Zone: "b", MachineType: "m4", Template: testTemplate("m4", "b", "4", "16Gi")},
 		},
 		Prices: &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"m2": 0.1, "m4": 0.19}},
 		Constraints: recommender.Constraints{MaxNodesTotal: 9, ExpendablePriorityCutoff: &cutoff, Backoff: map[string]string{},
-			ScaleDown: &recommender.ScaleDownConstraints{UtilizationThreshold: 0.5, Rules: drain.Options{SkipSystemPods: true, SystemPodTimeout: time.Hour}}},
-	}
+			ScaleDown: &recommender.ScaleDownConstraints{UtilizationThreshold: 0.5, Rules: drain.Options{SkipSystemPods: true, SystemPodTimeout: scalehist.Duration(time.Hour)}}},
+	}}
 }
 
 // running is a server under test.

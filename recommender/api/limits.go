@@ -7,10 +7,12 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist/recommender"
 )
 
-// check refuses bounds that bound nothing: a number below zero is a slip, and would be taken for no limit.
-func (c *Constraints) check() error {
+// checkConstraints refuses bounds that bound nothing: a number below zero is a slip, and would be taken for no limit.
+func checkConstraints(c *recommender.Constraints) error {
 	negative := func(path string, v int64) error {
 		if v < 0 {
 			return &RequestError{"constraints." + path, fmt.Sprintf("%d is below zero", v), "write 0 or more; 0 is no limit"}
@@ -20,7 +22,7 @@ func (c *Constraints) check() error {
 	if err := negative("maxNodesTotal", int64(c.MaxNodesTotal)); err != nil {
 		return err
 	}
-	for i, r := range []*Range{c.Cores, c.MemoryGiB} {
+	for i, r := range []*recommender.Range{c.Cores, c.MemoryGiB} {
 		path := []string{"cores", "memoryGiB"}[i]
 		if r == nil {
 			continue

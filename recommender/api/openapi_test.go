@@ -18,6 +18,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/simulator/drain"
 )
 
 var update = flag.Bool("update", false, "write openapi.json and docs/recommender.openapi.json anew")
@@ -130,15 +131,6 @@ func openAPI(t *testing.T) []byte {
 			"422": problem("the recommender refuses the request: it contradicts itself, or a price is missing"), "429": retry("as many recommendations are being made, or as many bytes received, as may be"),
 			"500": problem("the recommender broke down"), "503": retry("the server is shutting down"), "504": problem("the recommendation took too long")}
 	}
-	prototype := object{"type": "object", "properties": object{
-		"recommendation": object{"type": "object", "properties": object{
-			"scaleUp": object{"type": "array", "items": object{"type": "object", "properties": object{
-				"zone": object{"type": "string"}, "nodePoolName": object{"type": "string"}, "incrementBy": object{"type": "integer"},
-				"instanceType": object{"type": "string"}, "nodeNames": object{"type": "array", "items": object{"type": "string"}}}}},
-			"scaleDown": object{"type": "array", "items": object{"type": "string"}}}},
-		"unscheduledPods": object{"type": "array", "items": object{"type": "object", "properties": object{"Namespace": object{"type": "string"}, "Name": object{"type": "string"}}}},
-		"runTime":         object{"type": "string", "description": "not to be compared"},
-		"error":           object{"type": "string"}}}
 	doc := object{
 		"openapi":           "3.1.0",
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
@@ -154,9 +146,6 @@ func openAPI(t *testing.T) []byte {
 				"responses":   problems(jsonOf("the recommendation", ref("Response")))}},
 			PathStrategies: object{"get": object{"operationId": "strategies", "summary": "What can be asked for; optional for other servers",
 				"responses": object{"200": jsonOf("names", ref("StrategyList")), "401": problem("the token is missing or wrong")}}},
-			PathPrototype: object{"post": object{"operationId": "recommendPrototype", "summary": "The same in the shape of an earlier prototype", "deprecated": true,
-				"requestBody": object{"required": true, "content": object{"application/json": object{"schema": object{"type": "object"}}}},
-				"responses":   object{"200": jsonOf("the recommendation", prototype), "default": jsonOf("error says what is wrong", prototype)}}},
 			PathOpenAPI: object{"get": object{"operationId": "openapi", "summary": "This document", "responses": object{"200": jsonOf("OpenAPI 3.1", object{"type": "object"})}}},
 			"/healthz":  object{"get": object{"operationId": "healthz", "summary": "Is the process alive?", "security": []object{}, "responses": object{"200": text("it is")}}},
 			"/readyz": object{"get": object{"operationId": "readyz", "summary": "Does it take requests?", "security": []object{},
@@ -179,8 +168,8 @@ func schemasOf(t *testing.T, open bool, types ...any) object {
 	r := jsonschema.Reflector{AllowAdditionalProperties: open, Anonymous: true,
 		Namer: func(t reflect.Type) string {
 			switch {
-			case t == reflect.TypeFor[ScaleDown]():
-				return "ScaleDownConstraints"
+			case t == reflect.TypeFor[drain.Options]():
+				return "DrainRules"
 			case t == reflect.TypeFor[scalehist.NodeGroup]():
 				return "SnapshotNodeGroup"
 			}
@@ -207,7 +196,7 @@ func schemasOf(t *testing.T, open bool, types ...any) object {
 			return nil
 		},
 	}
-	for _, dir := range []string{".", "recommender", "recommender/api", "simulator/cloudprovider"} {
+	for _, dir := range []string{".", "recommender", "recommender/api", "simulator/cloudprovider", "simulator/drain"} {
 		comments(t, &r, dir)
 	}
 	out := object{}

@@ -71,12 +71,6 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.retryAfter != "" {
 		w.Header().Set("Retry-After", p.retryAfter)
 	}
-	if r.URL.Path == PathPrototype && p.kind != kindRoute {
-		message := (&RequestError{p.path, p.detail, p.advice}).Error()
-		writeJSON(w, p.status, "application/json", &prototypeAnswer{UnscheduledPods: []prototypePodName{}, RecommenderError: message,
-			RunTime: "0 millis", Recommendation: prototypeRecommendation{ScaleUp: []prototypeScaleUp{}, ScaleDown: []string{}}})
-		return
-	}
 	writeJSON(w, p.status, "application/problem+json", &Problem{Type: problemTypes + p.kind, Title: strings.ReplaceAll(p.kind, "-", " "), Status: p.status,
 		Detail: p.detail, Path: p.path, Advice: p.advice, RequestID: id})
 }

@@ -141,7 +141,6 @@ func (s *Server) Drain() {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathRecommend, s.working(s.recommend))
-	mux.HandleFunc("POST "+PathPrototype+"{$}", s.working(s.recommendPrototype))
 	mux.HandleFunc("GET "+PathStrategies, s.strategies)
 	mux.HandleFunc("GET "+PathOpenAPI, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

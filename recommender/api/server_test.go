@@ -358,7 +358,7 @@ func TestHostsAndMethods(t *testing.T) {
 			}
 		}
 	}
-	for path, allow := range map[string]string{PathRecommend: "POST", PathPrototype: "POST", PathStrategies: "GET, HEAD", PathOpenAPI: "GET, HEAD", "/metrics": "GET, HEAD", "/healthz": "GET, HEAD"} {
+	for path, allow := range map[string]string{PathRecommend: "POST", PathStrategies: "GET, HEAD", PathOpenAPI: "GET, HEAD", "/metrics": "GET, HEAD", "/healthz": "GET, HEAD"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -57,7 +57,6 @@ func TestSmallBodiesStaySmall(t *testing.T) {
 		{"containers", PathRecommend, envelopeOpen + `"objects":[` + pod + `{"containers":[{}`, ",{}", "]}}]}"},
 		{"template pods", PathRecommend, envelopeOpen + `"nodeGroups":[{"name":"a","templatePods":[{}`, ",{}", "]}]}"},
 		{"numbers", PathRecommend, envelopeOpen + `"x":[1`, ",1", "]}"},
-		{"prototype", PathPrototype, `{"SnapshotTime":"2026-03-01T10:00:00Z","pods":[{}`, ",{}", "]}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			body := zipped(t, c.before, c.one, c.after, many)

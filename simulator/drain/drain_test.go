@@ -17,7 +17,7 @@ import (
 var now = time.Date(2026, time.March, 1, 10, 0, 0, 0, time.UTC)
 
 // defaults are upstream's.
-var defaults = Options{SkipSystemPods: true, SkipLocalStorage: true, SkipCustomControllers: true, SystemPodTimeout: time.Hour}
+var defaults = Options{SkipSystemPods: true, SkipLocalStorage: true, SkipCustomControllers: true, SystemPodTimeout: scalehist.Duration(time.Hour)}
 
 // owned is a pod of a ReplicaSet, ten minutes old.
 func owned(change ...func(*corev1.Pod)) *corev1.Pod {

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/scalehist/scalehist"
 )
 
 // Annotations on pods that the rules read.
@@ -26,16 +28,18 @@ const (
 	NotEnoughPdb             = "NotEnoughPdb"
 )
 
-// Options are the settings the rules depend on, by upstream flag.
+// Options are the settings of the drain rules, by upstream flag: which pods keep their node.
 type Options struct {
-	// SkipSystemPods, SkipLocalStorage and SkipCustomControllers: such pods block (--skip-nodes-with-system-pods,
-	// -local-storage, -custom-controller-pods).
-	SkipSystemPods, SkipLocalStorage, SkipCustomControllers bool
+	// SkipSystemPods: pods of kube-system block (--skip-nodes-with-system-pods).
+	SkipSystemPods bool `json:"skipSystemPods,omitempty"`
+	// SkipLocalStorage: pods with local storage block (--skip-nodes-with-local-storage).
+	SkipLocalStorage bool `json:"skipLocalStorage,omitempty"`
+	// SkipCustomControllers: pods of controllers that are not Kubernetes' own block (--skip-nodes-with-custom-controller-pods).
+	SkipCustomControllers bool `json:"skipCustomControllers,omitempty"`
 	// MinReplicaCount is the fewest replicas a controller must want (--min-replica-count).
-	MinReplicaCount int
-	// SystemPodTimeout is the age from which a kube-system pod no longer blocks
-	// (--blocking-system-pod-distruption-timeout).
-	SystemPodTimeout time.Duration
+	MinReplicaCount int `json:"minReplicaCount,omitempty"`
+	// SystemPodTimeout is the age from which a kube-system pod no longer blocks (--blocking-system-pod-distruption-timeout): "1h".
+	SystemPodTimeout scalehist.Duration `json:"systemPodTimeout,omitempty"`
 }
 
 // Action is what becomes of a pod when its node goes.
@@ -181,7 +185,7 @@ func systemPod(j *Judge, p *corev1.Pod) Verdict {
 	if !j.Options.SkipSystemPods || p.Namespace != metav1.NamespaceSystem || j.Budgets.match(p) {
 		return Verdict{}
 	}
-	if p.CreationTimestamp.Add(j.Options.SystemPodTimeout).Before(j.Now) {
+	if p.CreationTimestamp.Add(time.Duration(j.Options.SystemPodTimeout)).Before(j.Now) {
 		return Verdict{Action: Move}
 	}
 	return Verdict{Block, UnmovableKubeSystemPod}

@@ -1,6 +1,8 @@
 package nodetemplate
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,6 +46,16 @@ func Ready(n *corev1.Node) (bool, time.Time) {
 		}
 	}
 	return ok && found, since
+}
+
+// WithoutTaint leaves out the taints of a key.
+func WithoutTaint(taints []corev1.Taint, key string) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return t.Key == key })
+}
+
+// DeletionTaint keeps pods off a node that is being removed; its value is the time in seconds.
+func DeletionTaint(now time.Time) corev1.Taint {
+	return corev1.Taint{Key: scalehist.ToBeDeletedTaint, Value: strconv.FormatInt(now.Unix(), 10), Effect: corev1.TaintEffectNoSchedule}
 }
 
 // FreshTaints leaves the taints a fresh node would have: without those of the autoscaler and of the node lifecycle.

@@ -51,8 +51,8 @@ func newRecommenderServeCommand(s IO) *cobra.Command {
 		Use:   "serve",
 		Short: "Answer the recommender API over HTTP",
 		Long: `Answer POST /v1/recommend with a recommendation for the snapshot in the body, until Ctrl-C or SIGTERM; requests under way are
-answered before it ends. docs/recommender.md tells the API, /openapi.json describes it. POST /recommend/ takes and gives the shape of
-an earlier prototype. GET /v1/strategies, /healthz, /readyz and /metrics are there as well.
+answered before it ends. docs/recommender.md and /openapi.json describe the API. GET /v1/strategies, /healthz, /readyz and /metrics
+are there as well.
 
 At most --max-concurrent recommendations are made at once; what is beyond is refused with 429 and Retry-After. A request is read before
 it takes one of these places. It listens to names of this machine only where it listens on this machine; --allowed-host adds one.

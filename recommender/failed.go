@@ -2,50 +2,20 @@ package recommender
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
-// backoff keeps a group from growing after it failed to.
-type backoff struct {
-	until, last time.Time
-	length      time.Duration
-	reason      string
-}
-
-func (b *backoff) active(now time.Time) bool { return b != nil && now.Before(b.until) }
-
-// fail backs a group off, twice as long as the last time unless that is long ago. A failure within a backoff adds nothing.
+// fail backs a group off. A failure within a backoff adds nothing.
 func (l *loop) fail(group, reason string) {
-	b := l.backoff[group]
-	switch {
-	case b == nil:
-		b = &backoff{length: l.o.InitialBackoff}
-		l.backoff[group] = b
-	case b.active(l.now):
+	if l.backoff.Active(group, l.now) {
 		return
-	case b.last.Add(l.o.BackoffReset).Before(l.now):
-		b.length = l.o.InitialBackoff
-	default:
-		b.length = min(2*b.length, l.o.MaxBackoff)
 	}
-	b.last, b.until, b.reason = l.now, l.now.Add(b.length), reason
-	l.note("%s is backed off until %s: %s", group, b.until.UTC().Format(time.RFC3339), reason)
-}
-
-func (a *Autoscaler) backoffs(now time.Time) []scalehist.GroupBackoff {
-	var out []scalehist.GroupBackoff
-	for g, b := range a.backoff {
-		if b.active(now) {
-			out = append(out, scalehist.GroupBackoff{NodeGroup: g, Until: b.until, Reason: b.reason})
-		}
-	}
-	slices.SortFunc(out, func(x, y scalehist.GroupBackoff) int { return strings.Compare(x.NodeGroup, y.NodeGroup) })
-	return out
+	l.backoff.Forget(l.now)
+	until := l.backoff.Fail(group, "", reason, l.now)
+	l.note("%s is backed off until %s: %s", group, until.UTC().Format(time.RFC3339), reason)
 }
 
 // removeFailed gives up on instances that could not be created, and on those that have not registered in time: they are
