@@ -307,11 +307,12 @@ func TestCancelLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	steps := 0
-	r, err := harness.NewInputReplayer(ctx, small(t), harness.WithAutoscaler(greedyOn("std")), harness.WithProgress(func(harness.Progress) {
-		if steps++; steps == 2 {
-			cancel()
-		}
-	}))
+	r, err := harness.NewInputReplayer(ctx, small(t), harness.WithAutoscaler(greedyOn("std")), harness.OnControlPlane(harness.EnvTest),
+		harness.WithProgress(func(harness.Progress) {
+			if steps++; steps == 2 {
+				cancel()
+			}
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}

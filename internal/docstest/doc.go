@@ -21,6 +21,6 @@
 //   - setup, and lines after it. Commands the reader has done before, or need not see. It needs no block.
 //   - cluster. An API server of the page's own runs, and is the current context of its kubeconfig.
 //
-// The blocks of a page are one session: one shell, in a copy of the repository, with the scalehist of this tree on its PATH and
-// the control plane in memory. `go test ./internal/docstest -update` writes what commands print now into the pages.
+// The blocks of a page are one session: one shell, in a copy of the repository, with the scalehist of this tree on its PATH.
+// `go test ./internal/docstest -update` writes what commands print now into the pages.
 package docstest

@@ -95,7 +95,7 @@ the file of a Go test, which compiles by itself.`,
 	flags.StringVar(&r.prices.region, "region", "", "region of the price table, or provider/region")
 	flags.StringVar(&r.prices.model, "price-model", "", "what nodes cost that are not spot nodes by their labels: on-demand, spot or reserved")
 	flags.BoolVar(&r.skip, "skip-unsupported", false, "replay although pods use what no control plane here has")
-	flags.StringVar(&r.plane, "control-plane", harness.Memory, "what the replay runs on; the scenario is the same")
+	flags.StringVar(&r.plane, "control-plane", harness.DefaultControlPlane(), "what the replay runs on; the scenario is the same")
 	for name, complete := range map[string]cobra.CompletionFunc{
 		"form":          cobra.FixedCompletions([]string{formYAML, formGo}, cobra.ShellCompDirectiveNoFileComp),
 		"playback":      cobra.FixedCompletions([]string{string(scalehist.PlaybackContinuous), string(scalehist.PlaybackPerEvent)}, cobra.ShellCompDirectiveNoFileComp),

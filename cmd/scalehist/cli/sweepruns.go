@@ -65,10 +65,6 @@ func (f *gridFlags) add(cmd *cobra.Command) {
 	flags.Int64Var(&r.seed, "seed", harness.DefaultSeed, "what the real autoscaler leaves to chance: each seed is one of its possible runs")
 	addOptimalFlag(cmd, &r.optimal)
 	addControlPlaneFlag(cmd, &r.plane)
-	if os.Getenv(harness.ControlPlaneVariable) == "" { // many replays want the quick one
-		flag := flags.Lookup("control-plane")
-		r.plane, flag.DefValue = harness.Memory, harness.Memory
-	}
 	for name, complete := range map[string]cobra.CompletionFunc{
 		"engine": cobra.FixedCompletions(engines.Names(), cobra.ShellCompDirectiveNoFileComp),
 		"fault":  completeFault,
