@@ -303,6 +303,9 @@ func TestProgress(t *testing.T) {
 
 // TestCancelLeavesNothing: cancelled in the middle, a replay ends at once, and Close leaves no process behind.
 func TestCancelLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("boots an API server")
+	}
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
