@@ -1,5 +1,5 @@
 // Package docstest holds the pages of the repository (*.md) as tests: every link inside the repository leads somewhere, every page
-// of docs/ is in its index, every fixture is in the README, and every command that README.md, docs/*.md and examples/*/README.md show
+// of docs/ is in its index, every fixture is in docs/fixtures.md, and every command that README.md, docs/*.md and examples/*/README.md show
 // is run and prints what the page shows. It has no code of its own, and knows the project by its files and its command line only.
 //
 // A fenced block says by its language what it is:
