@@ -4,6 +4,7 @@ GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
 GINKGO    = $(GO) run github.com/onsi/ginkgo/v2/ginkgo
 GEN       = gen
+MODULE    = github.com/scalehist/scalehist
 PROCS    ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 FUZZTIME ?= 20s
 COUNT    ?= 6
@@ -11,12 +12,14 @@ COUNT    ?= 6
 SEED     ?= 1
 # What takes longest is begun first: go test keeps the order of its arguments.
 LONGEST   = ./scenarios ./cmd/scalehist/cli ./recorder ./harness/kvcl/crosscheck
+# What make quick leaves out: packages that boot API servers, run programs or build them, and half a minute of replays each.
+SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|internal/(attack|deps|docstest|mutation|realca|release)
 BENCH    ?= .
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS   = -X github.com/scalehist/scalehist/cmd/scalehist/cli.Version=$(VERSION)
+LDFLAGS   = -X $(MODULE)/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help scenarios test record record-check golden lint bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
+.PHONY: help quick scenarios test record record-check golden lint bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +31,9 @@ scenarios: assets ## Run the regression suite: one line per scenario, reports an
 test: assets ## Run every test with the race detector, the scenarios included; JUnit under gen/
 	@mkdir -p $(GEN)
 	$(TOOL) gotestsum --format=pkgname --format-hide-empty-pkg --junitfile=$(GEN)/test.xml -- -race -timeout=30m $(LONGEST) ./...
+
+quick: ## Run the tests that need no API server, browser or other program: under two minutes on two cores
+	KUBEBUILDER_ASSETS=/nowhere $(GO) test -short $$($(GO) list ./... | grep -vxE '$(MODULE)/($(SLOW))')
 
 record: gitdiff ## Record a fixture again: make record FIXTURE=name, or all that are scripted: FIXTURE=all [KUBECONFIG=cluster to record instead [FOR=10m]]
 	@test -n "$(FIXTURE)" || { echo "make record: FIXTURE is not set: name a directory of fixtures/" >&2; exit 2; }
@@ -92,7 +98,7 @@ web-shots: ## Take the pictures of the HTML report that docs/report.md shows
 truth: build ## Replay every recording of a real autoscaler, and the conformance cases, with 20 seeds; writes bench/truth.md: the share that agrees
 	@{ sed '/^| recording/,$$d' bench/truth.md; echo '| recording | before | now | real runs that ended as another did |'; echo '|---|---|---|---|'; \
 	  for t in fixtures/*/truth.json; do d=$$(dirname $$t); n=$$(basename $$d); \
-	    now=$$(bin/scalehist replay $$d/recording.db --control-plane memory --truth $$t --seeds 20 --min-agreement 0 | \
+	    now=$$(bin/scalehist replay $$d/recording.db --truth $$t --seeds 20 --min-agreement 0 | \
 	      awk '/ agree with the truth/ {seeds = $$2} /^of the real runs/ {real = $$5 " of " $$7} END {print seeds " of 20 | " real}') || exit 1; \
 	    echo "| $$n | $$(sed -n "s/^<!-- before $$n \(.*\) -->/\1/p" bench/truth.md) | $$now |"; done; \
 	  printf '\n## Conformance cases\n\n```console\n$$ scalehist conformance --seeds 20\n'; bin/scalehist conformance --seeds 20; echo '```'; } > bench/truth.new

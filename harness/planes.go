@@ -13,14 +13,14 @@ import (
 
 // The control planes a replay can run on. They give the same report; its run section says which one it was.
 const (
+	// Memory is the API server's registries over a map, in this process: nothing to build, and ten times faster or more.
+	Memory = "memory"
 	// EnvTest is a real kube-apiserver and etcd: the reference, and the only one with clients.
 	EnvTest = "envtest"
-	// Memory is the API server's registries over a map, in this process: ten times faster and more.
-	Memory = "memory"
 )
 
 // ControlPlanes lists them, the default first.
-var ControlPlanes = []string{EnvTest, Memory}
+var ControlPlanes = []string{Memory, EnvTest}
 
 // ControlPlaneVariable names the environment variable that chooses the control plane of replays that choose none.
 const ControlPlaneVariable = "SCALEHIST_CONTROL_PLANE"

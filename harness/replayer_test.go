@@ -304,15 +304,19 @@ func TestProgress(t *testing.T) {
 
 // TestCancelLeavesNothing: cancelled in the middle, a replay ends at once, and Close leaves no process behind.
 func TestCancelLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("boots an API server")
+	}
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	steps := 0
-	r, err := harness.NewInputReplayer(ctx, small(t), harness.WithAutoscaler(greedyOn("std")), harness.WithProgress(func(harness.Progress) {
-		if steps++; steps == 2 {
-			cancel()
-		}
-	}))
+	r, err := harness.NewInputReplayer(ctx, small(t), harness.WithAutoscaler(greedyOn("std")), harness.OnControlPlane(harness.EnvTest),
+		harness.WithProgress(func(harness.Progress) {
+			if steps++; steps == 2 {
+				cancel()
+			}
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}

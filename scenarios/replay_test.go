@@ -85,7 +85,7 @@ func ReplayFor(ctx SpecContext, length time.Duration, from Source, opts ...harne
 // replay plays on a real API server and once more on the control plane in memory: the reports are the same bytes. With
 // another control plane chosen by harness.ControlPlaneVariable it plays on that one only.
 func replay(ctx context.Context, length time.Duration, from Source, opts ...harness.Option) (*scalehist.ReplayReport, error) {
-	if harness.DefaultControlPlane() != harness.EnvTest {
+	if controlPlane() != harness.EnvTest {
 		return replayWith(ctx, length, from, opts...)
 	}
 	real, err := replayWith(ctx, length, from, append([]harness.Option{onPlane()}, opts...)...)

@@ -18,7 +18,7 @@ import (
 
 var _ = Describe("The signs of an autoscaler in the virtual cluster", func() {
 	It("status ConfigMap and events are there for tools that watch it, and change nothing", func(ctx SpecContext) {
-		if harness.DefaultControlPlane() != harness.EnvTest {
+		if controlPlane() != harness.EnvTest {
 			Skip("tools watch through a client, and only a real API server has any")
 		}
 		var decided []scalehist.Event

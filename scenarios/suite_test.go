@@ -33,15 +33,20 @@ func TestScenarios(t *testing.T) {
 	RunSpecs(t, "Scenarios")
 }
 
+// controlPlane is that of the suite: a real one, unless the variable names another.
+func controlPlane() string {
+	return cmp.Or(os.Getenv(harness.ControlPlaneVariable), harness.EnvTest)
+}
+
 // One process finds or builds the binaries, so that parallel ones do not all wait for the same build.
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
-	if harness.DefaultControlPlane() != harness.EnvTest {
+	if controlPlane() != harness.EnvTest {
 		return
 	}
 	_, err := assets.Ensure(ctx, assets.Options{Progress: os.Stderr})
 	Expect(err).NotTo(HaveOccurred())
 }, func(SpecContext) {
-	if harness.DefaultControlPlane() != harness.EnvTest {
+	if controlPlane() != harness.EnvTest {
 		return
 	}
 	logs := filepath.Join("..", "gen", "logs", fmt.Sprintf("process-%d", GinkgoParallelProcess()))
@@ -165,7 +170,7 @@ func artifactsOf(name string, spec SpecReport) string {
 
 // onPlane runs a replay on the control plane of the suite: real ones come booted, from the pool.
 func onPlane() harness.Option {
-	if name := harness.DefaultControlPlane(); name != harness.EnvTest {
+	if name := controlPlane(); name != harness.EnvTest {
 		return harness.OnControlPlane(name)
 	}
 	return harness.WithControlPlane(harness.EnvTest, planeFromPool)

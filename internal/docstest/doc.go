@@ -1,5 +1,5 @@
 // Package docstest holds the pages of the repository (*.md) as tests: every link inside the repository leads somewhere, every page
-// of docs/ is in its index, every fixture is in the README, and every command that README.md, docs/*.md and examples/*/README.md show
+// of docs/ is in its index, every fixture is in docs/fixtures.md, and every command that README.md, docs/*.md and examples/*/README.md show
 // is run and prints what the page shows. It has no code of its own, and knows the project by its files and its command line only.
 //
 // A fenced block says by its language what it is:
@@ -21,6 +21,6 @@
 //   - setup, and lines after it. Commands the reader has done before, or need not see. It needs no block.
 //   - cluster. An API server of the page's own runs, and is the current context of its kubeconfig.
 //
-// The blocks of a page are one session: one shell, in a copy of the repository, with the scalehist of this tree on its PATH and
-// the control plane in memory. `go test ./internal/docstest -update` writes what commands print now into the pages.
+// The blocks of a page are one session: one shell, in a copy of the repository, with the scalehist of this tree on its PATH.
+// `go test ./internal/docstest -update` writes what commands print now into the pages.
 package docstest

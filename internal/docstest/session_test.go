@@ -106,7 +106,7 @@ func environment(t *testing.T, bin, home, repository string) []string {
 		"PATH=" + bin + string(filepath.ListSeparator) + filepath.Join(v[4], "bin") + string(filepath.ListSeparator) + os.Getenv("PATH"),
 		"HOME=" + home, "TMPDIR=" + t.TempDir(), "TZ=UTC", "LC_ALL=C.UTF-8", "TERM=dumb", "NO_COLOR=1",
 		"GOCACHE=" + v[0], "GOMODCACHE=" + v[1], "GOPROXY=" + v[2], "GOFLAGS=" + v[3], "GOTOOLCHAIN=" + v[5], "CGO_ENABLED=" + v[6],
-		"SCALEHIST_CONTROL_PLANE=memory", "HISTORY=fixtures/full-day/recording.db",
+		"HISTORY=fixtures/full-day/recording.db",
 		// A clone of the project is a clone of the copy, as it stands.
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + repository + "/.insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/scalehist/",
 		sqliteShim + "=1",

@@ -43,7 +43,7 @@ func TestCompletions(t *testing.T) {
 		{[]string{"explain", report, "--node-group", ""}, []string{"large", "small"}},
 		{[]string{"recommend", "--strategy", ""}, []string{"greedy", "optimal"}},
 		{[]string{"inspect", "x.db", "-o", ""}, []string{"table", "json", "wide"}},
-		{[]string{"replay", "x.db", "--control-plane", ""}, []string{"envtest", "memory"}},
+		{[]string{"replay", "x.db", "--control-plane", ""}, []string{"memory", "envtest"}},
 		{[]string{"replay", "x.db", "--seed", ""}, []string{}},
 		{[]string{"config", "show", "recommender", ""}, []string{"serve"}},
 		{[]string{"retain", "idle-a"}, []string{"db"}}, // files only: it would change the fixture

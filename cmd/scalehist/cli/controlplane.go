@@ -16,8 +16,8 @@ import (
 // addControlPlaneFlag adds --control-plane to a command that replays.
 func addControlPlaneFlag(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "control-plane", harness.DefaultControlPlane(), fmt.Sprintf(
-		"what the virtual cluster runs on: %s (a real API server), or %s (its registries in this process; the same report, much sooner). %s sets the default",
-		harness.EnvTest, harness.Memory, harness.ControlPlaneVariable))
+		"what the virtual cluster runs on: %s (the API server's registries in this process), or %s (a real API server; the same report, much later). %s sets the default",
+		harness.Memory, harness.EnvTest, harness.ControlPlaneVariable))
 	if err := cmd.RegisterFlagCompletionFunc("control-plane", cobra.FixedCompletions(harness.ControlPlanes, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(fmt.Sprintf("completion of --control-plane: %v", err)) // only a second registration of the same flag fails
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/scalehist/scalehist/harness"
 )
 
-// TestReplayInMemory needs no binaries, writes profiles when asked to, and says on what it ran.
+// TestReplayInMemory: by default a replay needs no binaries. It writes profiles when asked to, and says on what it ran.
 func TestReplayInMemory(t *testing.T) {
 	t.Setenv("PATH", "") // whatever a real API server would be built with
 	t.Setenv("KUBEBUILDER_ASSETS", filepath.Join(t.TempDir(), "none"))
 	cpu, heap := filepath.Join(t.TempDir(), "cpu.pprof"), filepath.Join(t.TempDir(), "heap.pprof")
 	var out, errs bytes.Buffer
-	code := Execute(t.Context(), []string{"replay", filepath.Join("..", "..", "..", "fixtures", "from-zero", "recording.db"), "--control-plane", "memory",
+	code := Execute(t.Context(), []string{"replay", filepath.Join("..", "..", "..", "fixtures", "from-zero", "recording.db"),
 		"-o", "json", "--cpu-profile", cpu, "--memory-profile", heap}, IO{Out: &out, Err: &errs})
 	if code != 0 || !strings.Contains(out.String(), `"controlPlane": "memory"`) {
 		t.Fatalf("exit %d, output without its control plane\n%.300s\n%s", code, out.String(), errs.String())
@@ -36,8 +36,8 @@ func TestControlPlaneFlag(t *testing.T) {
 		args      []string
 		want      string
 	}{
-		{"unknown", "", []string{"--control-plane", "kind"}, `--control-plane "kind": want envtest or memory`},
-		{"unknown default", "kwok", nil, `SCALEHIST_CONTROL_PLANE "kwok": want envtest or memory`},
+		{"unknown", "", []string{"--control-plane", "kind"}, `--control-plane "kind": want memory or envtest`},
+		{"unknown default", "kwok", nil, `SCALEHIST_CONTROL_PLANE "kwok": want memory or envtest`},
 		{"logs of nothing", "", []string{"--control-plane", "memory", "--log-dir", "logs"}, "has no processes that log"},
 		{"profile nowhere", "", []string{"--control-plane", "memory", "--cpu-profile", filepath.Join(t.TempDir(), "no", "where")}, "--cpu-profile: open"},
 	} {

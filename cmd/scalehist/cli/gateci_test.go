@@ -37,17 +37,14 @@ func newWorkbench(t *testing.T) *workbench {
 	}
 	command := fmt.Sprintf("#!/bin/sh\n%s=1 %s exec '%s' \"$@\"\n", mainVariable, exitAtOnce, self)
 	w.write("tools/scalehist", command, 0o755)
-	// go -C SOURCE build -trimpath -o OUT ./cmd/scalehist, where the source is a checkout of this repository.
+	// go install -trimpath PACKAGE@VERSION; or go -C SOURCE build -trimpath -o OUT ./cmd/scalehist, where the source is a checkout of this repository.
 	w.write("tools/go", fmt.Sprintf(`#!/bin/sh
 set -eu
+[ "$*" = "install -trimpath github.com/scalehist/scalehist/cmd/scalehist@main" ] && exit 0
 [ "$1 $3 $4 $5 $7" = "-C build -trimpath -o ./cmd/scalehist" ] || { echo "go $*: not what is expected" >&2; exit 1; }
 [ -d '%s/cmd/scalehist' ]
-case "$6" in /usr/local/*) exit 0;; esac
 mkdir -p "$(dirname "$6")" && cp '%s/scalehist' "$6"
 `, source, tools), 0o755)
-	w.write("tools/git", `#!/bin/sh
-[ "$1 $2 $3 $4" = "clone --depth 1 --branch" ] && [ "$6" = https://github.com/scalehist/scalehist.git ] || { echo "git $*: not what is expected" >&2; exit 1; }
-`, 0o755)
 	w.write("tools/make", "#!/bin/sh\n[ \"$*\" = build ] && mkdir -p bin && cp '"+tools+"/scalehist' bin/scalehist\n", 0o755)
 	for _, name := range []string{"two-machine-sizes", "zonal-spread"} {
 		w.copy(fixture(name), filepath.Join("scenarios", name, "recording.db"))

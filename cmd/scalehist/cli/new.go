@@ -81,7 +81,7 @@ the file of a Go test, which compiles by itself.`,
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace the file, if it is there")
 	f.noSnapshot = true
 	f.settingsFlags.add(cmd)
-	flags.StringVar(&f.plane, "control-plane", harness.Memory, "what the replay runs on; the scenario is the same")
+	flags.StringVar(&f.plane, "control-plane", harness.DefaultControlPlane(), "what the replay runs on; the scenario is the same")
 	for name, complete := range map[string]cobra.CompletionFunc{
 		"form":          cobra.FixedCompletions([]string{formYAML, formGo}, cobra.ShellCompDirectiveNoFileComp),
 		"control-plane": cobra.FixedCompletions(harness.ControlPlanes, cobra.ShellCompDirectiveNoFileComp),

@@ -43,9 +43,9 @@ func newReplayCommand(s IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE.db | replay REPORT --playback snapshots",
 		Short: "Replay a history through an autoscaler on a virtual cluster, and say how it differs from what happened",
-		Long: `replay boots a virtual cluster (a real kube-apiserver, etcd and kube-scheduler, no kubelets; or, ten times faster and with
-the same report, the API server's registries and the scheduler in this process: --control-plane memory), puts it into the recorded state, feeds in what the workload did, in virtual time, and lets an autoscaler decide. It prints what scaled, every
-decision with its reasons, and the verdict: in which of six questions the replay agrees with the recording. It agrees when every node
+		Long: `replay boots a virtual cluster (the API server's registries and kube-scheduler in this process, no kubelets; with --control-plane
+envtest a real kube-apiserver and etcd, ten times slower and with the same report), puts it into the recorded state, feeds in what the
+workload did, in virtual time, and lets an autoscaler decide. It prints what scaled, every decision with its reasons, and the verdict: in which of six questions the replay agrees with the recording. It agrees when every node
 group grew (scaled-up) and shrank (scaled-down) by as many nodes, and as many pods are left without a node (unschedulable). The largest
 size of each group (peak-size), order and time of the steps (steps) and how long pods waited (waits) are shown beside them; --agree
 makes the verdict depend on them too. docs/verdict.md says what each compares.
@@ -87,10 +87,10 @@ for and the scheduler has placed what it can, so each event says which pods the 
   scalehist replay fixtures/ca-pdb-blocks-drain/recording.db --truth fixtures/ca-pdb-blocks-drain/truth.json
 
   # How much of that verdict is chance?
-  scalehist replay fixtures/ca-burst-then-idle/recording.db --truth fixtures/ca-burst-then-idle/truth.json --seeds 20 --control-plane memory
+  scalehist replay fixtures/ca-burst-then-idle/recording.db --truth fixtures/ca-burst-then-idle/truth.json --seeds 20
 
-  # A day in seconds: the same report from a control plane in memory
-  scalehist replay prod.db --control-plane memory
+  # The same report from a real API server
+  scalehist replay prod.db --control-plane envtest
 
   # Decide each recorded scale-up anew from the moment before it
   scalehist replay prod.db --playback per-event -o json

@@ -229,7 +229,7 @@ func TestReplayWithoutBinaries(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("KUBEBUILDER_ASSETS", tt.assets)
-			code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"))
+			code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"), "--control-plane", "envtest")
 			if code != ExitFailed || stdout != "" {
 				t.Errorf("exit %d, printed %q, want %d", code, stdout, ExitFailed)
 			}

@@ -128,7 +128,7 @@ func TestSweepRefuses(t *testing.T) {
 		"history nowhere.db does not exist":                   {"sweep", "nowhere.db", "--control-plane", "memory"},
 		"the grid has more than 10000 replays":                sweepArgs("--set", "scan-interval="+seconds(101), "--set", "scale-down-unneeded-time="+seconds(100)),
 		"--region goes with --prices":                         sweepArgs("--region", "x"),
-		`--control-plane "vm": want envtest or memory`:        {"sweep", fixture("two-machine-sizes"), "--control-plane", "vm"},
+		`--control-plane "vm": want memory or envtest`:        {"sweep", fixture("two-machine-sizes"), "--control-plane", "vm"},
 	} {
 		code, stdout, stderr := run(t, t.Context(), args...)
 		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, want) {

@@ -46,10 +46,6 @@ func (f *gridFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.jobs, "jobs", 0, "replays at once; changes no result (default: the processors, half of them with --control-plane "+harness.EnvTest+")")
 	r.settingsFlags.add(cmd)
 	addControlPlaneFlag(cmd, &r.plane)
-	if os.Getenv(harness.ControlPlaneVariable) == "" { // many replays want the quick one
-		flag := flags.Lookup("control-plane")
-		r.plane, flag.DefValue = harness.Memory, harness.Memory
-	}
 	if err := cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions(engines.Names(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(fmt.Sprintf("completion of --engine: %v", err)) // only a second registration of the same flag fails
 	}

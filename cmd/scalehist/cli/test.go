@@ -125,12 +125,8 @@ func (scenarioEngines) JudgeScaleUps(ctx context.Context, r *scalehist.ReplayRep
 
 // scenarioEnv is what scenarios run in.
 func scenarioEnv(cmd *cobra.Command, s IO, override string) scenario.Env {
-	plane := os.Getenv(harness.ControlPlaneVariable)
-	if plane == "" { // many replays want the quick one
-		plane = harness.Memory
-	}
 	return scenario.Env{
-		Engines: scenarioEngines{}, DefaultPlane: plane, Override: override,
+		Engines: scenarioEngines{}, DefaultPlane: harness.DefaultControlPlane(), Override: override,
 		Plane: func(name, logs string) (harness.Option, error) {
 			if name != harness.EnvTest {
 				logs = "" // there are no processes that log

@@ -179,7 +179,7 @@ func TestTestErrors(t *testing.T) {
 		"glob":        {[]string{"go*.yaml", "good.yaml"}, ExitOK, []string{"1 scenario: 1 passed"}},
 		"run":         {[]string{"good.yaml", "--run", "^god$"}, ExitFailed, []string{`--run ^god$ matches none of the scenarios good; did you mean "good"?`}},
 		"bad run":     {[]string{"good.yaml", "--run", "("}, ExitFailed, []string{"--run: error parsing regexp"}},
-		"plane":       {[]string{"good.yaml", "--control-plane", "x"}, ExitFailed, []string{`--control-plane "x": want envtest or memory`}},
+		"plane":       {[]string{"good.yaml", "--control-plane", "x"}, ExitFailed, []string{`--control-plane "x": want memory or envtest`}},
 		"group":       {[]string{"group.yaml"}, ExitFailed, []string{`group.yaml:2:10: scaledUp`, `unknown node group "bach": scenario "group" has batch, system; did you mean "batch"?`, "1 could not be judged"}},
 		"window":      {[]string{"window.yaml"}, ExitFailed, []string{"window.yaml:2:10\n", "window.from: time +5h"}},
 		"fault":       {[]string{"fault.yaml"}, ExitFailed, []string{"fault.yaml:2:1\n", `fault quota:bach: `}},
@@ -266,7 +266,7 @@ func TestCompleteTest(t *testing.T) {
 		"yaml\nyml\n":              {"test", ""},
 		"from-zero\n":              {"test", root("examples", "scenarios", "basic.yaml"), "--run", ""},
 		"least-waste\nmost-pods\n": {"test", root("examples", "scenarios"), "--run", ""},
-		"envtest\nmemory\n":        {"test", "--control-plane", ""},
+		"memory\nenvtest\n":        {"test", "--control-plane", ""},
 		"yaml\ngo\n":               {"new", "scenario", "--form", ""},
 	} {
 		if _, stdout, _ := run(t, t.Context(), append([]string{"__complete"}, args...)...); !strings.Contains(stdout, want) {

@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/modfile"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/assets"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -53,10 +53,10 @@ that it reads and writes.`,
 	return cmd
 }
 
-// currentVersion reads the build information that the Go linker put into the binary, and the module's own go.mod.
+// currentVersion reads the build information that the Go linker put into the binary.
 func currentVersion() versionInfo {
 	v := versionInfo{
-		Scalehist: Version, Kubernetes: "unknown", Report: scalehist.ReportVersion, History: history.SchemaVersion,
+		Scalehist: Version, Kubernetes: assets.Kubernetes(), Report: scalehist.ReportVersion, History: history.SchemaVersion,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -68,12 +68,5 @@ func currentVersion() versionInfo {
 		}
 	}
 	v.Scalehist = cmp.Or(v.Scalehist, "(devel)")
-	if mod, err := modfile.ParseLax("go.mod", scalehist.GoMod, nil); err == nil {
-		for _, r := range mod.Require {
-			if r.Mod.Path == "k8s.io/kubernetes" {
-				v.Kubernetes = r.Mod.Version
-			}
-		}
-	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,11 +19,19 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/internal/owned"
 )
 
-// Packages the binaries are built from; go.mod lists them as tools, so go.sum has all they need.
+// The module that the binaries are built in, from a checkout and from an installed scalehist alike. It has nothing but them: its
+// packages are in the module cache.
+var (
+	//go:embed controlplane.mod
+	goMod []byte
+	//go:embed controlplane.sum
+	goSum []byte
+)
+
+// Packages the binaries are built from; controlplane.mod lists them as tools, so controlplane.sum has all they need.
 const (
 	apiserverPackage = "k8s.io/kubernetes/cmd/kube-apiserver"
 	etcdPackage      = "go.etcd.io/etcd/server/v3"
@@ -34,11 +43,11 @@ const errorLines = 15
 // versions are the pinned module versions the binaries come from ("v1.36.3", "v3.6.8").
 type versions struct{ kubernetes, etcd string }
 
-// pinned reads the versions out of this module's own go.mod.
+// pinned reads the versions out of controlplane.mod.
 func pinned() (versions, error) {
-	f, err := modfile.ParseLax("go.mod", scalehist.GoMod, nil)
+	f, err := modfile.ParseLax("controlplane.mod", goMod, nil)
 	if err != nil {
-		return versions{}, fmt.Errorf("the embedded go.mod: %w", err)
+		return versions{}, err
 	}
 	var v versions
 	for _, r := range f.Require {
@@ -50,9 +59,18 @@ func pinned() (versions, error) {
 		}
 	}
 	if v.kubernetes == "" || v.etcd == "" {
-		return versions{}, fmt.Errorf("the embedded go.mod does not require k8s.io/kubernetes and %s", etcdPackage)
+		return versions{}, fmt.Errorf("controlplane.mod does not require k8s.io/kubernetes and %s", etcdPackage)
 	}
 	return v, nil
+}
+
+// Kubernetes is the pinned version ("v1.36.3"), of the control plane and of the libraries that this binary is linked from.
+func Kubernetes() string {
+	v, err := pinned()
+	if err != nil {
+		return "unknown"
+	}
+	return v.kubernetes
 }
 
 // flags of go build. The version is what kube-apiserver reports; without it, it says v0.0.0.
@@ -114,13 +132,12 @@ func build(ctx context.Context, goTool, dir string, v versions, progress io.Writ
 	if p, ok, err := complete(dir); ok || err != nil {
 		return p, err
 	}
-	// A module of only go.mod and go.sum: the packages to build are in the module cache.
 	mod, err := os.MkdirTemp(dir, "build-")
 	if err != nil {
 		return Paths{}, fmt.Errorf("cache directory for kube-apiserver and etcd: %w", err)
 	}
 	defer os.RemoveAll(mod)
-	for name, data := range map[string][]byte{"go.mod": scalehist.GoMod, "go.sum": scalehist.GoSum} {
+	for name, data := range map[string][]byte{"go.mod": goMod, "go.sum": goSum} {
 		if err := os.WriteFile(filepath.Join(mod, name), data, 0o644); err != nil {
 			return Paths{}, fmt.Errorf("cache directory for kube-apiserver and etcd: %w", err)
 		}
