@@ -19,7 +19,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X $(MODULE)/cmd/scalehist/cli.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help quick scenarios test record record-check golden lint bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
+.PHONY: help quick scenarios test record record-check golden lint crosscheck bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ lint: ## Fail on anything gofmt, go mod tidy, go vet or golangci-lint would chan
 	$(GO) mod tidy -diff
 	$(GO) -C tools mod tidy -diff
 	$(TOOL) golangci-lint run ./...
+
+crosscheck: ## Play random programs of changes on two control planes: make crosscheck [SEEDS=200] [PLANES=envtest,memory] [SEED=7 for one, printed]
+	$(GO) test ./harness/kvcl/crosscheck -count=1 -timeout=24h -run PlanesAgree -v -args -planes $(or $(PLANES),envtest,memory) $(if $(filter command line,$(origin SEED)),-seed $(SEED),-seeds $(or $(SEEDS),200))
 
 bench: assets ## Measure: make bench [BENCH=Day] [PKG=./harness] [COUNT=6] [LONG=1: minutes on envtest] [PROFILE=1]; writes bench/latest/bench.txt and table.md
 	@mkdir -p bench/latest

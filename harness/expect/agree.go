@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/onsi/gomega/types"
-
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/report"
 )
@@ -23,13 +21,13 @@ const (
 // the end, as far as that is known (scalehist.Agreement). A recording of scalehist's own autoscaler (scalehist.OriginScripted) is no
 // evidence to agree with: that is an error. Questions that are named besides must be known and agree as well:
 // AgreeWithRecording(Steps, Waits).
-func AgreeWithRecording(questions ...scalehist.Question) types.GomegaMatcher {
+func AgreeWithRecording(questions ...scalehist.Question) Matcher {
 	return &agreeMatcher{asked: questions}
 }
 
 // DifferFromRecordingIn succeeds when the replay differs from the recording in each of these questions: a replay of another
 // autoscaler, or of another what-if, that must not come out as recorded.
-func DifferFromRecordingIn(questions ...scalehist.Question) types.GomegaMatcher {
+func DifferFromRecordingIn(questions ...scalehist.Question) Matcher {
 	return &differMatcher{questions: questions}
 }
 

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/onsi/gomega/types"
-
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/report"
@@ -47,7 +45,7 @@ type Decided struct {
 }
 
 // Decide succeeds when the decision asked for is there and is as wanted.
-func Decide(want Decided) types.GomegaMatcher {
+func Decide(want Decided) Matcher {
 	if want.Which == "" {
 		want.Which = SomeDecision
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/onsi/gomega/types"
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/scalehist/scalehist"
@@ -19,13 +18,13 @@ import (
 var update = flag.Bool("update", false, "rewrite golden timelines with what the replays show; please read the diff before committing it")
 
 // MatchGolden succeeds when the report's timeline is the one in the file. With -update it writes the file; CI never does.
-func MatchGolden(path string) types.GomegaMatcher {
+func MatchGolden(path string) Matcher {
 	return &goldenMatcher{path: path, update: *update, accept: "make golden"}
 }
 
 // MatchGoldenOr is MatchGolden for who has no flag -update: it writes the file when update is set, and accept is the command that
 // would, for messages.
-func MatchGoldenOr(path string, update bool, accept string) types.GomegaMatcher {
+func MatchGoldenOr(path string, update bool, accept string) Matcher {
 	return &goldenMatcher{path: path, update: update, accept: accept}
 }
 

@@ -6,15 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/onsi/gomega/types"
-
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/near"
 	"github.com/scalehist/scalehist/report"
 )
 
 // KeepNodes succeeds when the autoscaler removed none of these nodes.
-func KeepNodes(nodes ...string) types.GomegaMatcher {
+func KeepNodes(nodes ...string) Matcher {
 	want := map[string]string{}
 	for _, n := range nodes {
 		want[n] = ""
@@ -24,7 +22,7 @@ func KeepNodes(nodes ...string) types.GomegaMatcher {
 
 // KeepNodesBecause succeeds when the autoscaler removed none of these nodes, and gave a reason for keeping each that holds the text:
 // {"std-0": "NotEnoughPdb"}. An empty text asks for no reason.
-func KeepNodesBecause(want map[string]string) types.GomegaMatcher { return &keepMatcher{want: want} }
+func KeepNodesBecause(want map[string]string) Matcher { return &keepMatcher{want: want} }
 
 type keepMatcher struct {
 	want   map[string]string

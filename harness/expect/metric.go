@@ -3,8 +3,6 @@ package expect
 import (
 	"fmt"
 
-	"github.com/onsi/gomega/types"
-
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/report"
 	"github.com/scalehist/scalehist/report/gate"
@@ -13,7 +11,7 @@ import (
 
 // KeepMetric succeeds when a metric of the report is within a limit, in the names and words of a gate's policy: "pending.max",
 // "<= 90s". There is no baseline here, so only limits of the value itself make sense.
-func KeepMetric(name, limit string) types.GomegaMatcher {
+func KeepMetric(name, limit string) Matcher {
 	return &metricMatcher{name: name, text: limit}
 }
 

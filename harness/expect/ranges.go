@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/onsi/gomega/types"
-
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/report"
 )
@@ -18,7 +16,7 @@ const Others = "*"
 
 // HaveChanged succeeds when every node group grew (report.Up) or shrank (report.Down) by a wanted number of nodes, counting each
 // granted step. A group that is not named must not have moved, unless Others says else.
-func HaveChanged(dir report.Direction, want Counts) types.GomegaMatcher {
+func HaveChanged(dir report.Direction, want Counts) Matcher {
 	if exact, ok := want.exact(); ok {
 		return &sizesMatcher{want: exact, dir: dir}
 	}
@@ -31,7 +29,7 @@ func HaveChanged(dir report.Direction, want Counts) types.GomegaMatcher {
 }
 
 // HaveFinalSizes succeeds when the named node groups have a wanted target size at the end; Others is for the ones that are not named.
-func HaveFinalSizes(want Counts) types.GomegaMatcher {
+func HaveFinalSizes(want Counts) Matcher {
 	return &countsMatcher{want: want, what: "final size", dir: report.Net, of: func(g scalehist.NodeGroupResult) int { return g.Final }}
 }
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/onsi/gomega/types"
-
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/report"
@@ -18,12 +16,12 @@ type (
 )
 
 // HaveScaledUp succeeds when every node group grew by exactly the nodes wanted, counting each granted step.
-func HaveScaledUp(want ScaleUps) types.GomegaMatcher {
+func HaveScaledUp(want ScaleUps) Matcher {
 	return &sizesMatcher{want: want, dir: report.Up}
 }
 
 // HaveScaledDown succeeds when every node group lost exactly the nodes wanted, counting each granted step.
-func HaveScaledDown(want ScaleDowns) types.GomegaMatcher {
+func HaveScaledDown(want ScaleDowns) Matcher {
 	return &sizesMatcher{want: want, dir: report.Down}
 }
 

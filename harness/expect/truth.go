@@ -3,8 +3,6 @@ package expect
 import (
 	"fmt"
 
-	"github.com/onsi/gomega/types"
-
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/report"
@@ -12,7 +10,7 @@ import (
 
 // AgreeWithTruth succeeds when the replay did what a real autoscaler was seen to do with the same load: it ended as one of
 // its runs, and began with the steps that all of them took alike. The path is that of a truth file.
-func AgreeWithTruth(path string) types.GomegaMatcher { return &truthMatcher{path: path} }
+func AgreeWithTruth(path string) Matcher { return &truthMatcher{path: path} }
 
 type truthMatcher struct {
 	path   string

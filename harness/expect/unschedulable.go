@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/onsi/gomega/types"
-
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/report"
@@ -15,7 +13,7 @@ import (
 
 // LeaveUnschedulable succeeds when exactly these pods have no node at the end. A name is "namespace/name", or "name" in
 // namespace default; no names means no pods.
-func LeaveUnschedulable(pods ...string) types.GomegaMatcher {
+func LeaveUnschedulable(pods ...string) Matcher {
 	m := &unschedulableMatcher{}
 	for _, p := range pods {
 		if !strings.Contains(p, "/") {
@@ -28,7 +26,7 @@ func LeaveUnschedulable(pods ...string) types.GomegaMatcher {
 }
 
 // LeaveUnschedulableCount succeeds when a wanted number of pods have no node at the end.
-func LeaveUnschedulableCount(want Count) types.GomegaMatcher {
+func LeaveUnschedulableCount(want Count) Matcher {
 	return &unschedulableMatcher{count: &want}
 }
 

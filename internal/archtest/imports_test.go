@@ -123,7 +123,8 @@ var owned = []struct {
 	owners  []string
 	why     string
 }{
-	{"github.com/onsi/...", []string{"harness/expect", "scenarios/..."}, "assertions live in harness/expect, so that others can build on the rest"},
+	{"github.com/onsi/...", []string{"scenarios/..."}, "assertions are for tests; the matchers of harness/expect need none of it"},
+	{"pgregory.net/rapid", []string{"harness/kvcl/crosscheck"}, "programs are drawn in tests"},
 	{"modernc.org/sqlite", []string{"recorder/history", "recorder/history/fsck", "internal/attack"}, "the store knows SQL, the check of a damaged file, which looks behind its back, and what breaks files"},
 	{"database/sql", []string{"recorder/history", "recorder/history/fsck", "internal/attack"}, "the store knows SQL, the check of a damaged file, which looks behind its back, and what breaks files"},
 	{"github.com/spf13/cobra", []string{"cmd/..."}, "flags and wiring live in cmd"},
@@ -140,6 +141,22 @@ func TestLibrariesHaveOwners(t *testing.T) {
 			for _, o := range owned {
 				if matches(o.library, dep) && !slices.ContainsFunc(o.owners, func(owner string) bool { return matches(owner, from) }) {
 					t.Errorf("%s must not import %s: %s", from, dep, o.why)
+				}
+			}
+		}
+	}
+}
+
+// TestProductIsBare: the binary links no machinery of tests.
+func TestProductIsBare(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if from, _ := relative(p.ImportPath); from != "cmd/scalehist" {
+			continue
+		}
+		for _, dep := range p.Deps {
+			for _, banned := range []string{"testing", "github.com/onsi/...", "pgregory.net/...", module + "/harness/kvcl/crosscheck"} {
+				if matches(banned, dep) {
+					t.Errorf("scalehist links %s", dep)
 				}
 			}
 		}

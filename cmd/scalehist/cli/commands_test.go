@@ -130,7 +130,6 @@ func exampleCommands(text string) [][]string {
 // otherMeaning lists flags that mean another thing with some command, and why they may.
 var otherMeaning = map[string]string{
 	"output": "the file to write where the result is a file, else how the result is printed",
-	"seed":   "of crosscheck it names a program",
 	"help":   "cobra's",
 }
 

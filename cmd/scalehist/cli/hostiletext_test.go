@@ -29,7 +29,6 @@ var hostileRuns = map[string][][]string{
 	"scalehist config":            {{"config"}, {"config", "EVIL"}},
 	"scalehist config show":       {{"config", "show", "EVIL"}, {"config", "show", "--config-file", "CONFIG"}, {"config", "show"}},
 	"scalehist conformance":       {{"conformance", "CASES"}, {"conformance", "CASES", "--case", "EVIL"}, {"conformance", "EVIL"}, {"__complete", "conformance", "CASES", "--case", ""}},
-	"scalehist crosscheck":        {{"crosscheck", "--planes", "EVIL"}},
 	"scalehist cut":               {{"cut", "NAMES", "-f", "OUT"}, {"cut", "NAMES", "--from", "EVIL", "-f", "OUT"}, {"cut", "HISTORY", "--to", "-10s", "-f", "OUT", "-o", "json"}},
 	"scalehist doctor":            {{"doctor", "NAMES"}, {"doctor", "NAMES", "-o", "github"}, {"doctor", "NAMES", "-o", "json"}, {"doctor", "HISTORY"}, {"doctor", "EVIL"}, {"doctor", "--explain", "EVIL"}},
 	"scalehist explain":           {{"explain", "REPORT", "--pod", "EVIL"}, {"explain", "REPORT", "--node-group", "GROUP"}, {"explain", "REPORT", "--node-group", "GROUP", "-o", "json"}, {"explain", "REPORT", "--node", "EVIL"}, {"explain", "REPORT", "--pod", "POD"}, {"__complete", "explain", "REPORT", "--pod", ""}, {"__complete", "explain", "REPORT", "--node-group", ""}},

@@ -3,8 +3,8 @@ package crosscheck
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"strconv"
+	"flag"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,29 +12,53 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/memory"
 )
 
-var (
-	envtest = Plane{Name: "envtest", Start: func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
+var planesByName = map[string]func(context.Context, time.Time) (kvcl.ControlPlane, error){
+	"envtest": func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
 		return kvcl.Start(ctx, kvcl.Options{Now: now})
-	}}
-	inMemory = Plane{Name: "memory", Start: func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
+	},
+	"memory": func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
 		return memory.Start(ctx, memory.Options{Now: now, Recall: true})
-	}}
-	stock = Plane{Name: "memory-stock", Start: func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
+	},
+	"memory-stock": func(ctx context.Context, now time.Time) (kvcl.ControlPlane, error) {
 		return memory.Start(ctx, memory.Options{Now: now})
-	}}
+	},
+}
+
+var (
+	envtest  = Plane{Name: "envtest", Start: planesByName["envtest"]}
+	inMemory = Plane{Name: "memory", Start: planesByName["memory"]}
+	stock    = Plane{Name: "memory-stock", Start: planesByName["memory-stock"]}
 )
 
-// TestEnvtestAgainstMemory: set SCALEHIST_CROSSCHECK_SEEDS to run more, or fewer.
-func TestEnvtestAgainstMemory(t *testing.T) {
-	seeds := 200
-	if text := os.Getenv("SCALEHIST_CROSSCHECK_SEEDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			t.Fatalf("SCALEHIST_CROSSCHECK_SEEDS=%s: want a number of seeds", text)
-		}
-		seeds = n
+var (
+	seedsFlag  = flag.Int("seeds", 200, "how many programs to run")
+	firstFlag  = flag.Uint64("first-seed", 1, "the seed of the first program")
+	seedFlag   = flag.Uint64("seed", 0, "run this program alone, and print it")
+	jobsFlag   = flag.Int("jobs", 2, "how many pairs of control planes work at once; the result does not depend on it")
+	triesFlag  = flag.Int("shrink-tries", DefaultTries, "how many runs may be spent on making one program smaller; -1: none")
+	planesFlag = flag.String("planes", "envtest,memory", "the two control planes: envtest (a real kube-apiserver and etcd), memory (the same without processes), or memory-stock (memory with a scheduler that remembers nothing about nodes)")
+	ignoreFlag = flag.String("ignore", "", "a difference that is known, by its first line: 'Pod .Spec.Overhead'")
+)
+
+// TestPlanesAgree plays random programs on two control planes. make crosscheck runs it alone, with the flags above.
+func TestPlanesAgree(t *testing.T) {
+	o := Options{First: *firstFlag, Seeds: *seedsFlag, Jobs: *jobsFlag, Tries: *triesFlag, Ignore: []string{*ignoreFlag}}
+	if *seedFlag != 0 {
+		o.First, o.Seeds = *seedFlag, 1
+		o.Program = func(p Program) { t.Logf("seed %d\n%s", p.Seed, p.Text()) }
 	}
-	r, err := Check(t.Context(), Options{Planes: [2]Plane{envtest, inMemory}, First: 1, Seeds: seeds, Jobs: 2})
+	names := strings.Split(*planesFlag, ",")
+	if len(names) != 2 {
+		t.Fatalf("-planes %s: want two, such as envtest,memory", *planesFlag)
+	}
+	for i, name := range names {
+		start := planesByName[name]
+		if start == nil {
+			t.Fatalf("-planes: unknown control plane %q: want envtest, memory or memory-stock", name)
+		}
+		o.Planes[i] = Plane{Name: name, Start: start}
+	}
+	r, err := Check(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +68,8 @@ func TestEnvtestAgainstMemory(t *testing.T) {
 func noDifference(t *testing.T, r *Result) {
 	t.Helper()
 	for _, d := range r.Differences {
-		t.Errorf("%s\nseeds %d, shrunk %v, alone %v\n%s\nafter step %d\n%s", d.Site, d.Seeds, d.Shrunk, d.Alone, d.Program, d.Step, d.Diff)
+		t.Errorf("%s\nseeds %d, shrunk %v, alone %v; again: make crosscheck PLANES=%s SEED=%d\n%s\nafter step %d (- %s + %s)\n%s", d.Site, d.Seeds, d.Shrunk, d.Alone,
+			strings.Join(r.Planes[:], ","), d.Seeds[0], d.Program, d.Step, r.Planes[0], r.Planes[1], d.Diff)
 	}
 	c, err := json.MarshalIndent(r.Coverage, "", " ")
 	if err != nil {
