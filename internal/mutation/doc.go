@@ -3,7 +3,7 @@
 // of fixtures/conformance and counts those that no longer agree. `make mutation` runs it.
 //
 // Terms: a mutation is one replacement of text in one file; it is caught when a case disagrees that agrees without it,
-// and survives when nothing notices. What no recorded case reaches goes to the unit tests of virtualca, and the table
+// and survives when nothing notices. What no recorded case reaches goes to the unit tests of virtualca and simulator, and the table
 // says so. A survivor is exit status 1.
 //
 // It must not know how anything is decided: all it has is text, cases and their verdicts.
