@@ -12,12 +12,9 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/expect"
-	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/report"
 )
-
-func scoring(name string) profile.Scoring { return profile.Scoring(name) }
 
 // matcher is Gomega's, as harness/expect makes them.
 type matcher interface {

@@ -25,7 +25,6 @@ var planesByName = map[string]func(context.Context, time.Time) (kvcl.ControlPlan
 }
 
 var (
-	envtest  = Plane{Name: "envtest", Start: planesByName["envtest"]}
 	inMemory = Plane{Name: "memory", Start: planesByName["memory"]}
 	stock    = Plane{Name: "memory-stock", Start: planesByName["memory-stock"]}
 )
