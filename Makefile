@@ -42,8 +42,17 @@ record: gitdiff ## Record a fixture again: make record FIXTURE=name, or all that
 record-check: assets ## Play every script again, and fail if a recording differs from the one checked in: make record-check [STALE=1: only if what recordings are made by changed since]
 	$(GO) run ./fixtures/workload/record -fixture all -check $(if $(STALE),-stale)
 
-golden: assets ## Accept what the scenarios do now as what they should do; read the diff before you commit it
+golden: assets ## Accept what everything does now as what it should do: timelines, pages, schemas, examples; read the diff before you commit it
 	$(GO) test ./scenarios -count=1 -args -update
+	$(GO) test ./harness/trace -run AnnotationsPage -update
+	$(GO) test ./virtualca -run Flags -update
+	$(GO) test ./engines -run Verdict -update
+	$(GO) test ./doctor ./report/... ./cmd/scalehist/view -update
+	$(GO) test ./recommender/api -run OpenAPI -update
+	$(GO) test ./cmd/scalehist/cli -run Conformance -update-conformance
+	SCALEHIST_UPDATE=1 $(GO) test ./harness/scenario ./recorder/service -run Schema
+	SCALEHIST_UPDATE=1 $(GO) test ./cmd/scalehist/cli -run 'GoScaffolds|WhatAUserReads|ViewPage'
+	$(GO) test ./internal/docstest -update
 
 lint: ## Fail on anything gofmt, go mod tidy, go vet or golangci-lint would change or complain about
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,8 +97,9 @@ func (w *workbench) sh(script string, env ...string) (int, string) {
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// TestReusableWorkflow runs the steps of .github/workflows/gate.yml as they are written.
-func TestReusableWorkflow(t *testing.T) {
+// gateWorkflow is .github/workflows/gate.yml, to be played with inputs over its defaults; the first step that fails ends it, as on GitHub.
+func gateWorkflow(t *testing.T) func(w *workbench, inputs map[string]string) (failed string, code int, out string) {
+	t.Helper()
 	var workflow struct {
 		On struct {
 			Call struct {
@@ -123,8 +125,12 @@ func TestReusableWorkflow(t *testing.T) {
 		t.Fatal(err)
 	}
 	input := regexp.MustCompile(`^\$\{\{ inputs\.([a-z-]+) \}\}$`)
-	// play runs the steps with inputs over the defaults, and stops at the first that fails, as GitHub does.
-	play := func(w *workbench, inputs map[string]string) (failed string, code int, out string) {
+	return func(w *workbench, inputs map[string]string) (failed string, code int, out string) {
+		for name := range inputs {
+			if _, ok := workflow.On.Call.Inputs[name]; !ok {
+				t.Fatalf("%s is no input of the workflow", name)
+			}
+		}
 		for _, step := range workflow.Jobs["gate"].Steps {
 			if step.Run == "" {
 				continue
@@ -149,6 +155,11 @@ func TestReusableWorkflow(t *testing.T) {
 		}
 		return "", 0, out
 	}
+}
+
+// TestReusableWorkflow runs the steps of .github/workflows/gate.yml as they are written.
+func TestReusableWorkflow(t *testing.T) {
+	play := gateWorkflow(t)
 	prices := "--prices prices.yaml"
 	for name, tc := range map[string]struct {
 		inputs map[string]string
@@ -186,6 +197,44 @@ func TestReusableWorkflow(t *testing.T) {
 			}
 			if t.Failed() {
 				t.Log(out)
+			}
+		})
+	}
+}
+
+// TestOwnGate plays this repository's own gate of the recommender: it passes what changes nothing, and fails what waits longer.
+func TestOwnGate(t *testing.T) {
+	b, err := os.ReadFile(root(".github", "workflows", "recommender.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var caller struct {
+		Jobs map[string]struct {
+			With map[string]string `yaml:"with"`
+		} `yaml:"jobs"`
+	}
+	if err := yaml.Unmarshal(b, &caller); err != nil {
+		t.Fatal(err)
+	}
+	play := gateWorkflow(t)
+	for name, tc := range map[string]struct {
+		candidate, failed string
+		code              int
+		says              string
+	}{
+		"no change":    {"", "", 0, "verdict: passed in 2 scenarios"},
+		"waits longer": {"--autoscaler-flag=--new-pods-wait=2m", "Judge", 1, "pending.p95"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkbench(t)
+			w.copy(root(".github", "gate.yaml"), ".github/gate.yaml")
+			inputs := maps.Clone(caller.Jobs["gate"].With)
+			inputs["scenarios"] = "scenarios" // some of them
+			inputs["replay-args"] = strings.ReplaceAll(inputs["replay-args"], "${{ matrix.strategy }}", "greedy")
+			inputs["candidate-args"] = tc.candidate
+			failed, code, out := play(w, inputs)
+			if failed != tc.failed || code != tc.code || !strings.Contains(out, tc.says) {
+				t.Errorf("failed in %q with %d, want %q with %d and %q:\n%s", failed, code, tc.failed, tc.code, tc.says, out)
 			}
 		})
 	}
