@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/report/lives"
 )
 
 // ExplainPod says what became of a pod ("namespace/name"; without a namespace it is in "default"): when it came, which
@@ -25,7 +26,7 @@ func ExplainPod(r *scalehist.ReplayReport, name string) (*Explanation, error) {
 			e.say(r.StartTime, "It stood on node %s at the start.", p.NodeName)
 		}
 	}
-	e.podBatches(name)
+	e.podLives(name)
 	e.podDecisions(name)
 	for _, p := range r.UnschedulableAtEnd {
 		if p.Namespace+"/"+p.Name == name {
@@ -41,51 +42,66 @@ func ExplainPod(r *scalehist.ReplayReport, name string) (*Explanation, error) {
 	return e.done(), nil
 }
 
-// podBatches tells when the pod came, got a node, lost it, and went.
-func (e *explainer) podBatches(name string) {
-	var pod scalehist.DeployedPod
-	var waitsSince time.Time
+// podLives says when the pod came, got nodes, lost them, and was gone.
+func (e *explainer) podLives(name string) {
+	pods, _ := lives.Pods(e.r)
+	at := func(d time.Duration) time.Time { return e.r.StartTime.Add(d) }
+	batches := map[time.Time]scalehist.Batch{}
 	for _, b := range e.r.Batches {
-		for _, p := range b.DeployedPods {
-			if p.Namespace+"/"+p.Name != name {
-				continue
-			}
-			pod, waitsSince = p, b.At
-			came := "It was fed in"
-			if !p.CreatedAt.Equal(b.At) {
-				came += fmt.Sprintf("; it was recorded at %s", offset(e.r, p.CreatedAt))
-			}
-			e.say(b.At, "%s.", came)
+		batches[b.At] = b
+	}
+	for _, p := range pods {
+		if p.Name != name {
+			continue
 		}
-		if slices.Contains(b.Preempted, name) {
+		if p.Deployed != nil {
+			came := "It was fed in"
+			if !p.Deployed.CreatedAt.Equal(at(p.From)) {
+				came += fmt.Sprintf("; it was recorded at %s", offset(e.r, p.Deployed.CreatedAt))
+			}
+			e.say(at(p.From), "%s.", came)
+		}
+		for _, lost := range p.Lost {
+			b := batches[at(lost)]
+			if slices.Contains(b.Preempted, name) {
+				e.say(b.At, "It was preempted by a pod of higher priority.")
+			}
+			e.say(at(lost), "It lost its node and was pending again%s.", e.lostBy(name, b))
+		}
+		for i, got := range p.Placed {
+			since := p.From
+			for _, lost := range p.Lost {
+				if lost <= got.At {
+					since = lost
+				}
+			}
+			e.say(at(got.At), "%s", e.placed(p, got, since, i == len(p.Placed)-1))
+		}
+		if p.End != lives.InStep {
+			continue
+		}
+		switch b := batches[at(p.To)]; {
+		case slices.Contains(b.DeletedPods, name):
+			e.say(b.At, "It was deleted, as recorded.")
+		case slices.Contains(b.Preempted, name):
 			e.say(b.At, "It was preempted by a pod of higher priority.")
 		}
-		if slices.Contains(b.Returned, name) {
-			e.say(b.At, "It lost its node and was pending anew%s.", e.lostBy(name, b))
-			waitsSince = b.At
-		}
-		if slices.Contains(b.DeletedPods, name) {
-			e.say(b.At, "It was deleted, as recorded.")
-		}
-	}
-	if pod.ScheduledAt != nil {
-		e.say(*pod.ScheduledAt, "%s", e.placed(pod, waitsSince))
 	}
 }
 
-// placed tells where the pod got its last node; the report does not keep those it had before.
-func (e *explainer) placed(p scalehist.DeployedPod, from time.Time) string {
-	text := fmt.Sprintf("It got node %s", p.NodeName)
-	if wait := p.ScheduledAt.Sub(from); wait > 0 {
+// placed says where the pod got a node, how long it had waited, and at its last one where it ran in the recording.
+func (e *explainer) placed(p *lives.Pod, got lives.Placement, since time.Duration, last bool) string {
+	text := fmt.Sprintf("It got node %s", got.Node)
+	if wait := got.At - since; wait > 0 {
 		text += fmt.Sprintf(" after %s", wait.Round(time.Millisecond))
 	}
 	for _, n := range e.r.ScaledUpNodes {
-		if n.Name == p.NodeName {
+		if n.Name == got.Node {
 			text += fmt.Sprintf("; the node was asked for at %s and Ready at %s", offset(e.r, n.RequestedAt), offset(e.r, n.ReadyAt))
 		}
 	}
-	if p.RecordedNodeName != "" && p.RecordedNodeName != p.NodeName {
-		text += fmt.Sprintf("; recorded it ran on %s", p.RecordedNodeName)
+	if d := p.Deployed; last && d != nil && d.RecordedNodeName != "" && d.RecordedNodeName != got.Node {
+		text += fmt.Sprintf("; recorded it ran on %s", d.RecordedNodeName)
 	}
 	return text + "."
 }

@@ -2,7 +2,7 @@ package html
 
 import (
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/report/metrics"
+	"github.com/scalehist/scalehist/report/lives"
 )
 
 // ownPods are the pods that came with a node when it joined: of DaemonSets, and static ones.
@@ -35,7 +35,7 @@ func (b *builder) followers() {
 		list = append(list, stayed{pod, node, from})
 	}
 	for _, p := range b.r.Start.ScheduledPods {
-		if metrics.FollowsNode(p) && p.NodeName != "" {
+		if lives.FollowsNode(p) && p.NodeName != "" {
 			node := b.node(p.NodeName, 0)
 			begin(b.pod(p.Namespace+"/"+p.Name), node, b.run.Nodes.From[node])
 		}

@@ -38,7 +38,7 @@ var catalogue = []Metric{
 		})},
 	{Name: "node-hours", Title: "node hours", Unit: "node-hours", Better: Less, Total: Sum,
 		Definition: "Time of all nodes from joining Ready to being gone, those outside every group included.", Formula: "sum over nodes of (gone - ready), within the replay", Source: practice,
-		of: timed(func(m *measured) (float64, string) { return hours(m.lives), "" })},
+		of: timed(func(m *measured) (float64, string) { return hours(m.nodes), "" })},
 	{Name: "pod-hours", Title: "scheduled pod hours", Unit: "pod-hours", Better: More, Total: Sum,
 		Definition: "Time that workload pods had a node: what the nodes were for. DaemonSet and static pods are left out.", Formula: "integral of (pods(t) - unschedulable(t) - held back(t)) dt", Source: practice,
 		of: timed(podHours)},

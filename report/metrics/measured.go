@@ -2,11 +2,11 @@ package metrics
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/report/lives"
 )
 
 // measured is a report with what several metrics need of it.
@@ -19,7 +19,7 @@ type measured struct {
 	targets, short Curve
 	// held are the pods that wait for a scheduling gate.
 	held  Curve
-	lives []life
+	nodes []life
 	// demand counts the pods that want a node over time, those that have one included; noDemand says why that is not known.
 	demand   Curve
 	pods     []life
@@ -36,7 +36,7 @@ func measure(r *scalehist.ReplayReport) *measured {
 		m.zero = "the replay has no length"
 		return m
 	}
-	m.lives = nodeLives(r)
+	m.nodes = nodeLives(r)
 	m.pods, m.noDemand = podLives(r)
 	var steps []step
 	for _, p := range m.pods {
@@ -52,138 +52,43 @@ type life struct {
 	from, to    time.Duration
 }
 
-// nodeLives follows the nodes from Ready to gone: those that stood at the start, those a scale-up brought, and those
-// outside every group that came on their own.
 func nodeLives(r *scalehist.ReplayReport) []life {
-	end := r.EndTime.Sub(r.StartTime)
 	var out []life
-	open := map[string]int{}
-	for _, n := range r.Start.Nodes {
-		open[n.Name] = len(out)
-		out = append(out, life{name: n.Name, group: n.NodeGroup, to: end})
-	}
-	scaled := map[string]bool{}
-	for _, n := range r.ScaledUpNodes {
-		scaled[n.Name] = true
-		l := life{name: n.Name, group: n.NodeGroup, from: n.ReadyAt.Sub(r.StartTime), to: end}
-		if n.RemovedAt != nil {
-			l.to = n.RemovedAt.Sub(r.StartTime)
-		}
-		out = append(out, l)
-	}
-	for _, b := range r.Batches {
-		at := b.At.Sub(r.StartTime)
-		for _, name := range b.NodesGone {
-			if i, ok := open[name]; ok {
-				out[i].to = at
-				delete(open, name)
-			}
-		}
-		for _, name := range b.NodesJoined {
-			if !scaled[name] {
-				open[name] = len(out)
-				out = append(out, life{name: name, from: at, to: end})
-			}
-		}
+	for _, n := range lives.Nodes(r) {
+		out = append(out, life{name: n.Name, group: n.Group, from: n.From, to: n.To})
 	}
 	return out
 }
 
-// podLives follows the workload pods that want a node, from the step that fed them in to the one that took them. When
+// podLives are the workload pods that want a node, from the step that fed them in to the one that took them. When
 // the pods at the end are not those that should be left, the reason is returned.
 func podLives(r *scalehist.ReplayReport) ([]life, string) {
+	pods, unbrought := lives.Pods(r)
 	end := r.EndTime.Sub(r.StartTime)
 	var out []life
-	open := map[string]int{}
-	begin := func(name string, at time.Duration) {
-		if _, there := open[name]; !there {
-			open[name] = len(out)
-			out = append(out, life{name: name, from: at, to: end})
-		}
-	}
-	finish := func(name string, at time.Duration) {
-		if i, there := open[name]; there {
-			out[i].to = at
-			delete(open, name)
-		}
-	}
-	for _, p := range workload(r.Start) {
-		begin(p.Namespace+"/"+p.Name, 0)
-	}
-	for _, b := range r.Batches {
-		at := b.At.Sub(r.StartTime)
-		returned, before := map[string]bool{}, map[string]bool{}
-		for _, name := range b.Returned {
-			returned[name] = true
-		}
-		for _, name := range b.DeletedPods {
-			if _, there := open[name]; there {
-				before[name] = true
-				finish(name, at)
-			}
-		}
-		for _, p := range b.DeployedPods {
-			begin(p.Namespace+"/"+p.Name, at)
-		}
-		for _, name := range b.DeletedPods {
-			if !before[name] { // it came and went within the step
-				finish(name, at)
-			}
-		}
-		for _, name := range b.Preempted {
-			if !returned[name] {
-				finish(name, at)
-			}
-		}
-		for _, name := range b.Returned {
-			begin(name, at)
-		}
-		for _, name := range b.Ended {
-			finish(name, at)
-		}
-	}
-	left := map[string]bool{}
-	for _, p := range workload(r.End) {
-		left[p.Namespace+"/"+p.Name] = true
-	}
 	ended := 0
-	for name := range open {
-		if !left[name] {
+	for _, p := range pods {
+		l := life{name: p.Name, from: p.From, to: p.To}
+		if p.End == lives.Recorded || p.End == lives.Unknown {
+			l.to = end
 			ended++
 		}
-		delete(left, name)
+		out = append(out, l)
 	}
 	switch {
 	case ended > 0:
 		return out, fmt.Sprintf("%s ended without being deleted (finished, or lost without an owner), and the report does not say when", plural.Of(ended, "pod"))
-	case len(left) > 0:
-		return out, fmt.Sprintf("no step brought %s that the end has", plural.Of(len(left), "pod"))
+	case unbrought > 0:
+		return out, fmt.Sprintf("no step brought %s that the end has", plural.Of(unbrought, "pod"))
 	}
 	return out, ""
-}
-
-// workload are the pods of a snapshot that want a node of their own choice: not those of DaemonSets and nodes.
-func workload(s scalehist.ClusterSnapshot) []scalehist.PodInfo {
-	var out []scalehist.PodInfo
-	for _, list := range [][]scalehist.PodInfo{s.ScheduledPods, s.UnscheduledPods} {
-		for _, p := range list {
-			if !followsNode(p) {
-				out = append(out, p)
-			}
-		}
-	}
-	return out
-}
-
-func followsNode(p scalehist.PodInfo) bool {
-	return strings.HasPrefix(p.Owner, "DaemonSet/") || strings.HasPrefix(p.Owner, "Node/")
 }
 
 // heldBack says why the pods without a node at the end are not those the last step counted: some wait for a gate.
 func (m *measured) heldBack() string {
 	waiting := 0
 	for _, p := range m.r.End.UnscheduledPods {
-		if !followsNode(p) {
+		if !lives.FollowsNode(p) {
 			waiting++
 		}
 	}

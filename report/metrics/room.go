@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/report/lives"
 )
 
 // room is what nodes had to offer to workload pods over time (supply), and what the pods asked for (demand), of one
@@ -24,7 +25,7 @@ func (m *measured) room(name corev1.ResourceName) (supply, demand Curve, missing
 	offers := offers(m.r, name)
 	changed := m.offerChanges(name)
 	var steps []step
-	for _, l := range m.lives {
+	for _, l := range m.nodes {
 		v, ok := offers[l.name]
 		of := changed[l.name]
 		if len(of) > 0 && of[0].at == l.from { // it came on its own
@@ -54,7 +55,7 @@ type podAt struct {
 // what it did, as it was resized.
 func (m *measured) asked(name corev1.ResourceName) map[podAt]float64 {
 	fed, stood := map[podAt]float64{}, map[string]float64{}
-	for _, p := range workload(m.r.Start) {
+	for _, p := range lives.Workload(m.r.Start) {
 		stood[p.Namespace+"/"+p.Name] = amount(p.Requests, name)
 	}
 	for _, b := range m.r.Batches {
@@ -82,7 +83,7 @@ func (m *measured) asked(name corev1.ResourceName) map[podAt]float64 {
 func offers(r *scalehist.ReplayReport, name corev1.ResourceName) map[string]float64 {
 	out, taken := map[string]float64{}, map[string]float64{}
 	for _, p := range r.Start.ScheduledPods {
-		if followsNode(p) {
+		if lives.FollowsNode(p) {
 			taken[p.NodeName] += amount(p.Requests, name)
 		}
 	}

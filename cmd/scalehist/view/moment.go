@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plaintext"
+	"github.com/scalehist/scalehist/report/lives"
 )
 
 // count is a number from an instant on.
@@ -27,23 +28,13 @@ type moments struct {
 func newMoments(r *scalehist.ReplayReport) *moments {
 	m := &moments{r: r, ready: map[string][]countAt{}}
 	changes := map[string][]countAt{}
-	groupOf := map[string]string{}
-	come := func(node, group string, at time.Time) {
-		groupOf[node] = group
-		changes[group] = append(changes[group], countAt{at, 1})
-	}
-	for _, n := range r.Start.Nodes {
-		come(n.Name, n.NodeGroup, r.StartTime)
-	}
-	for _, n := range r.ScaledUpNodes {
-		come(n.Name, n.NodeGroup, n.ReadyAt)
+	for _, n := range lives.Nodes(r) {
+		changes[n.Group] = append(changes[n.Group], countAt{r.StartTime.Add(n.From), 1})
+		if to := r.StartTime.Add(n.To); to.Before(r.EndTime) {
+			changes[n.Group] = append(changes[n.Group], countAt{to, -1})
+		}
 	}
 	for _, b := range r.Batches {
-		for _, node := range b.NodesGone {
-			if group, known := groupOf[node]; known {
-				changes[group] = append(changes[group], countAt{b.At, -1})
-			}
-		}
 		m.pending = append(m.pending, countAt{b.At, b.Unschedulable})
 	}
 	for group, list := range changes {

@@ -235,7 +235,7 @@ func TestWideCharacters(t *testing.T) {
 func TestMoment(t *testing.T) {
 	start := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	r := &scalehist.ReplayReport{
-		StartTime: start,
+		StartTime: start, EndTime: start.Add(time.Hour),
 		NodeGroups: []scalehist.NodeGroupResult{
 			{Name: "a", MaxSize: 5, Initial: 1, Sizes: []scalehist.SizeAt{{Offset: 0, Size: 1}, {Offset: scalehist.Duration(time.Minute), Size: 3}}},
 			{Name: "b", MaxSize: 2},
