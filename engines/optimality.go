@@ -8,15 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // JudgeScaleUps writes into the decisions of a report that grew node groups how far that is from the cheapest way to help the
 // same pods, by any autoscaler: Decision.Optimality, and a note that says it. The report must keep the clusters they were made
 // about (harness.WithMoments), as every playback but one of saved reports can be told to. prices are per hour; nil: by the
 // weighted size of nodes. A machine type without a price is an error.
-func JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *cloudprovider.PriceTable) error {
+func JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *prices.Table) error {
 	judge := recommender.New()
 	for i := range r.Decisions {
 		d := &r.Decisions[i]
@@ -68,7 +68,7 @@ func stateOf(r *scalehist.ReplayReport, d *scalehist.Decision) (scalehist.Cluste
 }
 
 // RequestOf asks a recommender about a cluster as an autoscaler saw it, with the defaults for all that is not in it.
-func RequestOf(s *scalehist.ClusterState, prices *cloudprovider.PriceTable) *recommender.Request {
+func RequestOf(s *scalehist.ClusterState, prices *prices.Table) *recommender.Request {
 	r := &recommender.Request{Now: s.At, Objects: s.Objects, Terms: recommender.Terms{Prices: prices, Constraints: recommender.Constraints{Backoff: map[string]string{}}}}
 	leaving := map[string]bool{}
 	for _, g := range s.NodeGroups {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/report"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 func fixtures(t *testing.T) []string {
@@ -148,7 +148,7 @@ func TestRecommenderFlags(t *testing.T) {
 
 // TestPricesReachTheRecommender: with a price table the engine scores by cost, and tells what the nodes cost.
 func TestPricesReachTheRecommender(t *testing.T) {
-	prices := &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.2, "std-8": 0.3}}
+	prices := &prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.2, "std-8": 0.3}}
 	db := filepath.Join("..", "fixtures", "two-machine-sizes", "recording.db")
 	// The three small pods of the end: two small nodes score best one by one, and a large one is cheaper.
 	for engine, want := range map[string]struct {

@@ -24,10 +24,10 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/recommender/api"
 	"github.com/scalehist/scalehist/report"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 func fixture(name string) string { return filepath.Join("..", "fixtures", name, "recording.db") }
@@ -161,7 +161,7 @@ func waiting(count int, name, cpu, zone string) []*corev1.Pod {
 
 // references are cases in which first fit is what the reference does, too.
 func references() map[string]*recommender.Request {
-	prices := &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"m2": 0.1}}
+	prices := &prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"m2": 0.1}}
 	one := &recommender.Request{Now: pythonNow, Terms: recommender.Terms{Prices: prices, NodeGroups: []recommender.NodeGroup{groupIn("a", 0)}}, Objects: &scalehist.Objects{Pods: waiting(3, "web", "1", "")}}
 
 	born := metav1.NewTime(pythonNow.Add(-time.Hour))
@@ -284,7 +284,7 @@ func TestPythonReplays(t *testing.T) {
 	if _, err := client.Recommend(t.Context(), q); err == nil || !strings.Contains(err.Error(), "400 Bad Request: strategy: 'optimal' is not known: choose first-fit") {
 		t.Errorf("a strategy that it does not have: %v", err)
 	}
-	q.Prices = &cloudprovider.PriceTable{Currency: "EUR"}
+	q.Prices = &prices.Table{Currency: "EUR"}
 	q.Strategy = "first-fit"
 	if _, err := client.Recommend(t.Context(), q); err == nil || !strings.Contains(err.Error(), "machine type 'm2' has no price") {
 		t.Errorf("a price that is missing: %v", err)

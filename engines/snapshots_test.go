@@ -13,9 +13,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/report"
 	"github.com/scalehist/scalehist/report/metrics"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // kept is a report with its moments, as it comes out of a file.
@@ -78,7 +78,7 @@ func TestSnapshotsAreWhatWasSeen(t *testing.T) {
 // TestSnapshotsOfTheAutoscaler: what the recommender asks for is held against what the cluster autoscaler asked for, event by
 // event, and summed up.
 func TestSnapshotsOfTheAutoscaler(t *testing.T) {
-	prices := harness.WithPrices(&cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.2, "std-8": 0.3}})
+	prices := harness.WithPrices(&prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.2, "std-8": 0.3}})
 	db := filepath.Join("..", "fixtures", "two-machine-sizes", "recording.db")
 	got := snapshots(t, kept(t, db, "virtualca", prices), "recommender:optimal", prices)
 	want := []string{"large +3 / large +3 true", "small +2 / large +1 false"}
@@ -142,7 +142,7 @@ func TestSnapshotsErrors(t *testing.T) {
 // TestJudgeScaleUps: the cluster autoscaler knows no prices: three large nodes are the least there is, two small ones are a
 // third dearer than one large.
 func TestJudgeScaleUps(t *testing.T) {
-	prices := &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.2, "std-8": 0.3}}
+	prices := &prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.2, "std-8": 0.3}}
 	r := kept(t, filepath.Join("..", "fixtures", "two-machine-sizes", "recording.db"), "virtualca", harness.WithPrices(prices))
 	if v := metrics.Of(r).Get("optimal.distance"); v.Value != nil || v.Missing != "2 of 2 scale-ups were not judged: replay with --optimal" {
 		t.Errorf("before: %+v", v)

@@ -10,6 +10,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -90,7 +91,7 @@ type options struct {
 	Settings
 	autoscaler  NewAutoscaler
 	plane       ControlPlaneFunc
-	prices      *cloudprovider.PriceTable
+	prices      *prices.Table
 	observer    Observer
 	progress    func(Progress)
 	moments     bool
@@ -161,7 +162,7 @@ func WithProvisionDelay(group string, d time.Duration) Option {
 }
 
 // WithPrices adds costs to the report and lets the price expander run.
-func WithPrices(p *cloudprovider.PriceTable) Option { return func(o *options) { o.prices = p } }
+func WithPrices(p *prices.Table) Option { return func(o *options) { o.prices = p } }
 
 // WithEventReports hands over a report of each event of ReplayEvents and ReplaySnapshots, in order, n from 1: what joined and who
 // was placed, from the moment before the decision until then. An error ends the playback.

@@ -13,7 +13,6 @@ import (
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/prices"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // Settings are what may differ from the recording when it is replayed: the flags of 'scalehist replay', the keys of a scenario file, and what
@@ -139,14 +138,14 @@ type Prices struct {
 }
 
 // PriceTable reads the table that is asked for, nil when none is. path finds a file that the settings name.
-func (s *Settings) PriceTable(path func(string) string) (*cloudprovider.PriceTable, error) {
+func (s *Settings) PriceTable(path func(string) string) (*prices.Table, error) {
 	if s.Prices == nil || s.Prices.Table == "" {
 		return nil, nil
 	}
-	selection := cloudprovider.PriceSelection{Region: s.Prices.Region}
+	selection := prices.Selection{Region: s.Prices.Region}
 	var err error
 	if s.Prices.Model != "" {
-		if selection.Model, err = cloudprovider.ParsePriceModel(s.Prices.Model); err != nil {
+		if selection.Model, err = prices.ParseModel(s.Prices.Model); err != nil {
 			return nil, fmt.Errorf("model: %w", err)
 		}
 	}
@@ -154,12 +153,12 @@ func (s *Settings) PriceTable(path func(string) string) (*cloudprovider.PriceTab
 		if s.NodeGroups[name].PriceModel == "" {
 			continue
 		}
-		model, err := cloudprovider.ParsePriceModel(s.NodeGroups[name].PriceModel)
+		model, err := prices.ParseModel(s.NodeGroups[name].PriceModel)
 		if err != nil {
 			return nil, fmt.Errorf("price model of %s: %w", name, err)
 		}
 		if selection.GroupModels == nil {
-			selection.GroupModels = map[string]cloudprovider.PriceModel{}
+			selection.GroupModels = map[string]prices.Model{}
 		}
 		selection.GroupModels[name] = model
 	}
@@ -171,7 +170,7 @@ func (s *Settings) PriceTable(path func(string) string) (*cloudprovider.PriceTab
 	if err != nil {
 		return nil, fmt.Errorf("%w: give a price table, or %q for the shipped list", err, prices.Shipped)
 	}
-	parsed, err := cloudprovider.ParsePriceFile(data)
+	parsed, err := prices.ParseFile(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Prices.Table, err)
 	}

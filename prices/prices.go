@@ -1,5 +1,5 @@
-// Package prices holds the shipped list of public prices: common machine types, with the source and the day of each list.
-// It knows nothing of how a price file is read.
+// Package prices says what nodes and pods cost: it reads price files, chooses a region and a price model, and has a shipped list
+// of public prices, with the source and the day of each.
 package prices
 
 import (
@@ -10,7 +10,7 @@ import (
 //go:embed public.yaml
 var public []byte
 
-// Public is the price file public.yaml, in the format of cloudprovider.ParsePriceFile.
+// Public is the price file public.yaml, in the format of ParseFile.
 func Public() []byte { return public }
 
 // Shipped is the name under which people ask for the shipped list; a file of that name is ./public.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/scalehist/scalehist/prices"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // size is the part of a machine type's name that says how large it is.
@@ -16,7 +15,7 @@ var size = regexp.MustCompile(`^(.*?[.-])(\d+)x?(large)?$|^(Standard_[DE])(\d+)(
 
 // TestPublic: each list has its source and date, prices are on demand, and grow with the size of the machine.
 func TestPublic(t *testing.T) {
-	f, err := cloudprovider.ParsePriceFile(prices.Public())
+	f, err := prices.ParseFile(prices.Public())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/backoff"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -26,7 +27,7 @@ type Provider interface {
 	IncreaseSize(ctx context.Context, now time.Time, group string, delta int) error
 	DeleteNodes(ctx context.Context, now time.Time, group string, nodeNames []string) error
 	// Prices is nil when nothing has a price.
-	Prices() *cloudprovider.PriceTable
+	Prices() *prices.Table
 }
 
 var _ Provider = (*cloudprovider.Provider)(nil)

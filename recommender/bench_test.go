@@ -36,7 +36,7 @@ func benchRequest(nodes, pending, sizes int) *Request {
 		p.UID = types.UID("pod/" + p.Name)
 		r.Objects.Pods = append(r.Objects.Pods, p)
 	}
-	r.Prices = prices(price)
+	r.Prices = priced(price)
 	r.Parallelism = 0
 	return r
 }

@@ -28,7 +28,7 @@ func TestTwoSmallNodesAgainstOneLarge(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := request([]NodeGroup{testGroup("small", "2x8", 0, 9, 0), testGroup("large", "4x16", 0, 9, 0)}, testPods("web", tc.pods, tc.cpu, tc.memory))
-			r.Prices = prices(tc.prices)
+			r.Prices = priced(tc.prices)
 			got := recommend(t, r)
 			if diff := cmp.Diff(tc.greedy, sizes(got)); diff != "" {
 				t.Errorf("greedy (-want +got):\n%s", diff)

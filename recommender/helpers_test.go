@@ -14,7 +14,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/prices"
 )
 
 var testNow = time.Date(2026, time.March, 1, 10, 0, 0, 0, time.UTC)
@@ -133,9 +133,9 @@ func claiming(name string) func(*corev1.Pod) {
 	}
 }
 
-// prices are by machine type.
-func prices(byType map[string]float64) *cloudprovider.PriceTable {
-	return &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: byType}
+// priced has prices by machine type.
+func priced(byType map[string]float64) *prices.Table {
+	return &prices.Table{Currency: "EUR", MachineTypes: byType}
 }
 
 func request(groups []NodeGroup, pods ...[]*corev1.Pod) *Request {

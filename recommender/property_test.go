@@ -55,7 +55,7 @@ func drawRequest(t *rapid.T) *Request {
 			fmt.Sprintf("%dm", 100*rapid.IntRange(1, 35).Draw(t, "cpu")), fmt.Sprintf("%dMi", 256*rapid.IntRange(1, 40).Draw(t, "memory")), change...)...)
 	}
 	if rapid.Bool().Draw(t, "priced") {
-		r.Prices = prices(price)
+		r.Prices = priced(price)
 		r.Scoring = rapid.SampledFrom(Scorings()).Draw(t, "scoring")
 	}
 	if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {

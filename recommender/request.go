@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/drain"
 )
 
@@ -36,7 +36,7 @@ type Terms struct {
 	NodeGroupOf map[string]string `json:"nodeGroupOf,omitempty"`
 	Constraints Constraints       `json:"constraints,omitzero"`
 	// Prices are per hour; without them nothing has a price, and the policies least-cost and weighted are errors.
-	Prices *cloudprovider.PriceTable `json:"prices,omitempty"`
+	Prices *prices.Table `json:"prices,omitempty"`
 	// Strategy is one of GET /v1/strategies; the first is the default.
 	Strategy string `json:"strategy,omitempty"`
 	// Scoring is the policy by which new nodes are compared; least-cost with prices, else least-waste.

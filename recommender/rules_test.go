@@ -226,7 +226,7 @@ func TestConsolidation(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := build(tc.change)
-			r.Prices = prices(map[string]float64{"4x16": 0.2})
+			r.Prices = priced(map[string]float64{"4x16": 0.2})
 			got := recommend(t, r)
 			var downs []string
 			for _, d := range got.ScaleDowns {

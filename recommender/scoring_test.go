@@ -44,7 +44,7 @@ func TestScores(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %s", tc.scoring, tc.weights), func(t *testing.T) {
 			r := request(groups, testPods("web", tc.pods, tc.cpu, tc.memory))
-			r.Prices = prices(map[string]float64{"2x8": 0.10, "4x16": 0.25})
+			r.Prices = priced(map[string]float64{"2x8": 0.10, "4x16": 0.25})
 			r.Scoring, r.Weights = tc.scoring, tc.weights
 			if diff := cmp.Diff(tc.want, firstStep(recommend(t, r))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -70,7 +70,7 @@ func TestTies(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := request(tc.groups, testPods("web", 2, "1", "1Gi"))
-			r.Prices, r.Scoring = prices(tc.prices), tc.score
+			r.Prices, r.Scoring = priced(tc.prices), tc.score
 			if tc.name == "lower price" {
 				r.Prices.NodeGroups = map[string]float64{"b": 0.05}
 			}
@@ -89,8 +89,8 @@ func TestRefused(t *testing.T) {
 		with func(*Request)
 		want string
 	}{
-		{"an unpriced type", func(r *Request) { r.Prices = prices(map[string]float64{"2x8": 0.1}) }, `node group large: machine type "4x16" is not in the price table`},
-		{"a price of zero", func(r *Request) { r.Prices = prices(map[string]float64{"2x8": 0, "4x16": 1}) }, `node group small (machine type "2x8") is 0`},
+		{"an unpriced type", func(r *Request) { r.Prices = priced(map[string]float64{"2x8": 0.1}) }, `node group large: machine type "4x16" is not in the price table`},
+		{"a price of zero", func(r *Request) { r.Prices = priced(map[string]float64{"2x8": 0, "4x16": 1}) }, `node group small (machine type "2x8") is 0`},
 		{"no prices for least-cost", func(r *Request) { r.Scoring = LeastCost }, `scoring "least-cost" needs prices`},
 		{"no prices for weighted", func(r *Request) { r.Scoring = Weighted }, `scoring "weighted" needs prices`},
 		{"unknown scoring", func(r *Request) { r.Scoring = "cheapest" }, `unknown scoring "cheapest": choose one of least-cost, least-waste, weighted`},
@@ -106,7 +106,7 @@ func TestRefused(t *testing.T) {
 		{"backoff of nobody", func(r *Request) { r.Constraints.Backoff = map[string]string{"tiny": "x"} }, `node group "tiny" does not exist`},
 		{"no objects", func(r *Request) { r.Objects = nil }, "objects are missing"},
 		{"an unpriced node that stands", func(r *Request) {
-			r.Prices = prices(map[string]float64{"2x8": 0.1, "4x16": 0.2})
+			r.Prices = priced(map[string]float64{"2x8": 0.1, "4x16": 0.2})
 			r.Objects.Nodes = []*corev1.Node{testNode("n", "small", "2x8"), testNode("odd", "small", "3x3")}
 		}, `node odd of node group small: machine type "3x3"`},
 	} {
@@ -149,7 +149,7 @@ func TestGPU(t *testing.T) {
 		p.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"] = resource.MustParse("1")
 	}
 	r := request([]NodeGroup{testGroup("plain", "8x32", 0, 9, 0), testGroup("gpu", "8x64", 0, 9, 0, gpu)}, testPods("train", 6, "1", "1Gi", ask))
-	r.Prices = prices(map[string]float64{"8x32": 0.1, "8x64": 3})
+	r.Prices = priced(map[string]float64{"8x32": 0.1, "8x64": 3})
 	r.Scoring, r.Weights = Weighted, Weights{"nvidia.com/gpu": 1}
 	got := recommend(t, r)
 	if diff := cmp.Diff(map[string]int{"gpu": 2}, sizes(got)); diff != "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/report/metrics"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // notOfAll are metrics that need more than a replay with prices: a truth file, another playback, or pods all the time.
@@ -57,14 +57,14 @@ var _ = Describe("A report tells every metric", func() {
 })
 
 // allAtOne are prices of all machine types of a fixture: 1 EUR an hour each.
-func allAtOne(ctx SpecContext, name string) *cloudprovider.PriceTable {
+func allAtOne(ctx SpecContext, name string) *prices.Table {
 	GinkgoHelper()
 	db, err := history.Open(ctx, recording(name))
 	Expect(err).NotTo(HaveOccurred())
 	_, end := db.Span()
 	s, err := db.SnapshotAt(ctx, end)
 	Expect(errors.Join(err, db.Close())).To(Succeed())
-	prices := &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{}}
+	prices := &prices.Table{Currency: "EUR", MachineTypes: map[string]float64{}}
 	for _, g := range s.NodeGroups {
 		prices.MachineTypes[g.MachineType] = 1
 	}

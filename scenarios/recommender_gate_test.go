@@ -10,14 +10,14 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/report/gate"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // listPrices are what the machines of the fixtures cost in an hour. The large one is dear: small ones win where they do.
-func listPrices() *cloudprovider.PriceTable {
-	return &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.1, "std-4": 0.2, "std-8": 0.5}}
+func listPrices() *prices.Table {
+	return &prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.1, "std-4": 0.2, "std-8": 0.5}}
 }
 
 // played replays in memory alone: how the control planes agree is for other specs.

@@ -12,8 +12,8 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/report/metrics"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // Engine is an autoscaler by the name the command line takes.
@@ -34,7 +34,7 @@ func measured(r *scalehist.ReplayReport, name string) float64 {
 
 // perHour are prices of the two machines of a spec, in EUR.
 func perHour(small, large float64) harness.Option {
-	return harness.WithPrices(&cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"small-2": small, "large-8": large}})
+	return harness.WithPrices(&prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"small-2": small, "large-8": large}})
 }
 
 // goldenOf is the path of a fixture's timeline with another engine than the cluster autoscaler.

@@ -7,11 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // weigh builds a loop over groups of 4 and 16 cores and lets the chain choose among the options.
-func weigh(t *testing.T, s Settings, prices *cloudprovider.PriceTable, options []*option) (string, *loop) {
+func weigh(t *testing.T, s Settings, prices *prices.Table, options []*option) (string, *loop) {
 	t.Helper()
 	p, err := cloudprovider.New([]scalehist.NodeGroup{{Name: "small", MaxSize: 9}, {Name: "large", MaxSize: 9}, {Name: "spot", MaxSize: 9}}, cloudprovider.Options{Prices: prices})
 	if err != nil {
@@ -40,7 +41,7 @@ func opt(group string, nodes, pods int, cpu, podCPU string) *option {
 }
 
 func TestExpanders(t *testing.T) {
-	prices := &cloudprovider.PriceTable{Currency: "EUR", NodeGroups: map[string]float64{"small": 0.2, "large": 0.6, "spot": 0.05}, Pods: cloudprovider.PodPrices{CPU: 0.03, MemoryGiB: 0.004}}
+	prices := &prices.Table{Currency: "EUR", NodeGroups: map[string]float64{"small": 0.2, "large": 0.6, "spot": 0.05}, Pods: prices.PodPrices{CPU: 0.03, MemoryGiB: 0.004}}
 	three := func() []*option {
 		return []*option{opt("small", 3, 6, "4", "1500m"), opt("large", 1, 8, "16", "1500m"), opt("spot", 3, 8, "4", "1500m")}
 	}
@@ -93,7 +94,7 @@ func TestPriceNeedsPrices(t *testing.T) {
 	if _, err := New(&testCluster{}, p, s); err == nil {
 		t.Error("price expander without prices: want an error")
 	}
-	p, err = cloudprovider.New(nil, cloudprovider.Options{Prices: &cloudprovider.PriceTable{Currency: "EUR"}})
+	p, err = cloudprovider.New(nil, cloudprovider.Options{Prices: &prices.Table{Currency: "EUR"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	"github.com/scalehist/scalehist/harness/truth"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/prices"
 )
 
 // check finds what is wrong beyond types, before anything is replayed.
@@ -74,7 +74,7 @@ func (s *Scenario) checkGroups(d *decoder) {
 		if g.PriceModel == "" {
 			continue
 		}
-		if _, err := cloudprovider.ParsePriceModel(g.PriceModel); err != nil {
+		if _, err := prices.ParseModel(g.PriceModel); err != nil {
 			at(".priceModel", "priceModel: %v", err)
 		} else if s.Prices == nil {
 			at(".priceModel", "priceModel goes with prices")

@@ -21,7 +21,7 @@ import (
 	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/internal/near"
 	"github.com/scalehist/scalehist/internal/plaintext"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/prices"
 )
 
 // Engines are the autoscalers a scenario may name.
@@ -32,7 +32,7 @@ type Engines interface {
 	// CheckFlags refuses flags that an engine would not understand.
 	CheckFlags(name string, flags []string) error
 	// JudgeScaleUps tells of each scale-up of a report that keeps its moments how far it was from the cheapest one.
-	JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *cloudprovider.PriceTable) error
+	JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *prices.Table) error
 }
 
 // Problem is something wrong in a scenario file. Line and Column count from 1; 0 is unknown.

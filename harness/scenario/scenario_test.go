@@ -19,7 +19,7 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/goldentest"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/prices"
 )
 
 // someEngines stands for package engines, which is above this one: two names, and flags that begin with "--".
@@ -43,7 +43,7 @@ func (someEngines) CheckFlags(_ string, flags []string) error {
 	return nil
 }
 
-func (someEngines) JudgeScaleUps(context.Context, *scalehist.ReplayReport, *cloudprovider.PriceTable) error {
+func (someEngines) JudgeScaleUps(context.Context, *scalehist.ReplayReport, *prices.Table) error {
 	return nil
 }
 

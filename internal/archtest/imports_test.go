@@ -31,7 +31,7 @@ var layers = []string{
 	"recorder",
 	".", // the domain: package scalehist
 	"api",
-	"prices", // a list of public prices that the command line ships
+	"prices", // what nodes cost, from a file or the shipped list
 	"internal",
 }
 

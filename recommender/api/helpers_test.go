@@ -19,8 +19,8 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/internal/leaktest"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/simulator/drain"
 )
 
@@ -73,7 +73,7 @@ func testRequest() *recommender.Request {
 			{Name: "small", MinSize: 0, MaxSize: 4, TargetSize: 2, Zone: "a", MachineType: "m2", Template: testTemplate("m2", "a", "2", "8Gi")},
 			{Name: "large", MinSize: 0, MaxSize: 4, TargetSize: 0, Zone: "b", MachineType: "m4", Template: testTemplate("m4", "b", "4", "16Gi")},
 		},
-		Prices: &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"m2": 0.1, "m4": 0.19}},
+		Prices: &prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"m2": 0.1, "m4": 0.19}},
 		Constraints: recommender.Constraints{MaxNodesTotal: 9, ExpendablePriorityCutoff: &cutoff, Backoff: map[string]string{},
 			ScaleDown: &recommender.ScaleDownConstraints{UtilizationThreshold: 0.5, Rules: drain.Options{SkipSystemPods: true, SystemPodTimeout: scalehist.Duration(time.Hour)}}},
 	}}

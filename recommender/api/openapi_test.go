@@ -18,6 +18,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/drain"
 )
 
@@ -172,6 +173,10 @@ func schemasOf(t *testing.T, open bool, types ...any) object {
 				return "DrainRules"
 			case t == reflect.TypeFor[scalehist.NodeGroup]():
 				return "SnapshotNodeGroup"
+			case t == reflect.TypeFor[prices.Table]():
+				return "PriceTable"
+			case t == reflect.TypeFor[prices.ByModel]():
+				return "ModelPrices"
 			}
 			return t.Name()
 		},
@@ -196,7 +201,7 @@ func schemasOf(t *testing.T, open bool, types ...any) object {
 			return nil
 		},
 	}
-	for _, dir := range []string{".", "recommender", "recommender/api", "simulator/cloudprovider", "simulator/drain"} {
+	for _, dir := range []string{".", "recommender", "recommender/api", "prices", "simulator/drain"} {
 		comments(t, &r, dir)
 	}
 	out := object{}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/simulator/drain"
 )
 
@@ -25,7 +25,7 @@ func TestRequestBytes(t *testing.T) {
 		Constraints: recommender.Constraints{Backoff: map[string]string{"g": "failed"}, MaxNodesTotal: 9, Cores: &recommender.Range{Min: 1, Max: 8}, MemoryGiB: &recommender.Range{Max: 32},
 			ExpendablePriorityCutoff: &cutoff, IgnoreMinSize: true, ScaleDown: &recommender.ScaleDownConstraints{UtilizationThreshold: 0.5, IgnoreDaemonSets: true, MaxNodes: 2,
 				Rules: drain.Options{SkipSystemPods: true, SkipLocalStorage: true, SkipCustomControllers: true, MinReplicaCount: 1, SystemPodTimeout: scalehist.Duration(time.Hour)}}},
-		Prices:   &cloudprovider.PriceTable{Currency: "EUR", MachineTypes: map[string]float64{"m": 0.1}},
+		Prices:   &prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"m": 0.1}},
 		Strategy: recommender.Greedy, Scoring: recommender.Weighted, Weights: recommender.Weights{"cpu": 6}}}
 	got, err := json.Marshal(FromRequest(r))
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/scalehist/scalehist/internal/httphost"
 	"github.com/scalehist/scalehist/internal/httproute"
 	"github.com/scalehist/scalehist/internal/httpstatus"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // Options are the settings of a Server. Recommender is needed.
@@ -32,7 +32,7 @@ type Options struct {
 	// Strategies and Scorings it can be asked for; default those of package recommender.
 	Strategies, Scorings []string
 	// Prices are for requests that have none; nil: those have no prices.
-	Prices *cloudprovider.PriceTable
+	Prices *prices.Table
 	// Parallelism is how many simulations a recommendation runs at once; 0: one per processor.
 	Parallelism int
 	// MaxConcurrent is how many recommendations are made at once; what is beyond is refused with 429. Default 4.

@@ -3,44 +3,15 @@ package cloudprovider
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/component-helpers/resource"
 
-	"github.com/scalehist/scalehist/internal/near"
+	"github.com/scalehist/scalehist/prices"
 )
 
-// PriceTable is what nodes and, for the price expander, pods cost, in one region. PriceTableHelp describes its file;
-// PriceFile.Select makes one.
-type PriceTable struct {
-	Currency string `json:"currency"`
-	// MachineTypes are types with one price, however they are paid for.
-	MachineTypes map[string]float64 `json:"machineTypes,omitempty"`
-	NodeGroups   map[string]float64 `json:"nodeGroups,omitempty"`
-	Pods         PodPrices          `json:"pods,omitempty"`
-	// Provider and Region say where the prices hold, if the file does.
-	Provider string `json:"provider,omitempty"`
-	Region   string `json:"region,omitempty"`
-	// Models are types with a price by model. A type is here or in MachineTypes.
-	Models map[string]ModelPrices `json:"models,omitempty"`
-	// Model is how nodes are paid for unless their group or their labels say otherwise; empty: on demand.
-	Model PriceModel `json:"model,omitempty"`
-	// GroupModels are models by node group.
-	GroupModels map[string]PriceModel `json:"groupModels,omitempty"`
-	// SpotLabels are node labels (key=value) of spot nodes, beside the well-known ones.
-	SpotLabels []string `json:"spotLabels,omitempty"`
-}
-
-// PodPrices are hourly prices of what a pod asks for.
-type PodPrices struct {
-	CPU       float64 `json:"cpu,omitempty"`
-	MemoryGiB float64 `json:"memoryGiB,omitempty"`
-	GPU       float64 `json:"gpu,omitempty"`
-}
+// Prices is the price table, nil when nothing has a price. Read only.
+func (p *Provider) Prices() *prices.Table { return p.opts.Prices }
 
 // HasPrices says whether there is a price table.
 func (p *Provider) HasPrices() bool { return p.opts.Prices != nil }
@@ -52,70 +23,16 @@ func (p *Provider) NodePrice(n *corev1.Node, from, to time.Time) (float64, error
 	if t == nil {
 		return 0, fmt.Errorf("price of node %s: there is no price table", n.Name)
 	}
-	hours := to.Sub(from).Hours()
-	name, known := p.GroupForNode(n)
-	if known {
-		if v, ok := t.NodeGroups[name]; ok {
-			return v * hours, nil
-		}
+	name, machine := "", ""
+	if group, known := p.GroupForNode(n); known {
+		name, machine = group, p.groups[group].MachineType
 	}
-	machine := cmp.Or(n.Labels[corev1.LabelInstanceTypeStable], n.Labels[corev1.LabelInstanceType])
-	if machine == "" && known {
-		machine = p.groups[name].MachineType
-	}
-	v, err := t.hourly(machine, n.Labels, name)
+	v, err := t.PerHour(n, name, machine)
 	if err != nil {
 		return 0, fmt.Errorf("price of %s (node group %q): %w", "node "+cmp.Or(n.Name, "template"), name, err)
 	}
-	return v * hours, nil
+	return v * to.Sub(from).Hours(), nil
 }
-
-// hourly is the price of an hour of a machine type, for a node with these labels in this group.
-func (t *PriceTable) hourly(machine string, labels map[string]string, group string) (float64, error) {
-	model, asked, why := t.modelOf(labels, group)
-	if v, ok := t.MachineTypes[machine]; ok && machine != "" {
-		if asked && model != OnDemand {
-			return 0, fmt.Errorf("machine type %q has one price and no %s price in the price table%s, and %s: write \"%s: {onDemand: %v, %s: ...}\"",
-				machine, model, t.where(), why, machine, v, model)
-		}
-		return v, nil
-	}
-	if prices, ok := t.Models[machine]; ok && machine != "" {
-		if v := prices.of(model); v != nil {
-			return *v, nil
-		}
-		return 0, fmt.Errorf("machine type %q has no %s price in the price table%s (only %s), and %s", machine, model, t.where(), prices.known(), why)
-	}
-	return 0, fmt.Errorf("machine type %q is not in the price table%s%s: give it a price under machineTypes, or its node group one under nodeGroups", machine, t.where(), t.nearest(machine))
-}
-
-// where names the region of the table, if it has one.
-func (t *PriceTable) where() string {
-	if name := strings.Trim(t.Provider+" "+t.Region, " "); name != "" {
-		return " of " + name
-	}
-	return ""
-}
-
-// nearest names the known types that could be meant.
-func (t *PriceTable) nearest(machine string) string {
-	if machine == "" {
-		return ", the node has no label " + corev1.LabelInstanceTypeStable
-	}
-	known := slices.Concat(slices.Sorted(maps.Keys(t.MachineTypes)), slices.Sorted(maps.Keys(t.Models)))
-	if names := near.Names(machine, known, 3); len(names) > 0 {
-		return "; the nearest known: " + strings.Join(names, ", ")
-	}
-	return fmt.Sprintf(", which has %d machine types and none like it", len(known))
-}
-
-// groups are the node groups the table names.
-func (t *PriceTable) groups() []string {
-	return slices.Concat(keys(t.NodeGroups), keys(t.GroupModels))
-}
-
-// gpuResources are the extended resources priced as GPUs.
-var gpuResources = []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915"}
 
 // PodPrice is what a pod's requests are worth from one instant to another, in the table's currency.
 func (p *Provider) PodPrice(pod *corev1.Pod, from, to time.Time) (float64, error) {
@@ -123,12 +40,5 @@ func (p *Provider) PodPrice(pod *corev1.Pod, from, to time.Time) (float64, error
 	if t == nil {
 		return 0, fmt.Errorf("price of pod %s/%s: there is no price table", pod.Namespace, pod.Name)
 	}
-	r := resource.PodRequests(pod, resource.PodResourcesOptions{})
-	perHour := float64(r.Cpu().MilliValue())/1000*t.Pods.CPU + float64(r.Memory().Value())/(1<<30)*t.Pods.MemoryGiB
-	for _, name := range gpuResources {
-		if q, ok := r[name]; ok {
-			perHour += float64(q.Value()) * t.Pods.GPU
-		}
-	}
-	return perHour * to.Sub(from).Hours(), nil
+	return t.PodPerHour(pod) * to.Sub(from).Hours(), nil
 }

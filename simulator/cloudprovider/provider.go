@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/prices"
 )
 
 const (
@@ -36,7 +37,7 @@ type Options struct {
 	// Faults are checked in order; the first that applies wins.
 	Faults []Fault
 	// Prices is nil when nothing has a price.
-	Prices *PriceTable
+	Prices *prices.Table
 	// GroupOptions are autoscaling options by group name, before those of scalehist.NodeGroup.Options. Groups without any
 	// use the autoscaler's flags.
 	GroupOptions map[string]GroupOptions
@@ -143,7 +144,7 @@ func (p *Provider) checkOptions() error {
 		}
 	}
 	if p.opts.Prices != nil {
-		return known("prices", p.opts.Prices.groups())
+		return known("prices", p.opts.Prices.Groups())
 	}
 	return nil
 }

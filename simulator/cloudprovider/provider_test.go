@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/prices"
 )
 
 var start = time.Date(2026, time.March, 1, 10, 0, 0, 0, time.UTC)
@@ -83,7 +84,7 @@ func TestNewRefuses(t *testing.T) {
 		"fault elsewhere":  {groups: groups(), opts: Options{Faults: []Fault{{Group: "z", Kind: FaultRefuse}}}, want: `node group "z" does not exist`},
 		"fault backwards":  {groups: groups(), opts: Options{Faults: []Fault{{Kind: FaultRefuse, From: at(5), To: at(5)}}}, want: "is not before"},
 		"slow by nothing":  {groups: groups(), opts: Options{Faults: []Fault{{Kind: FaultSlow}}}, want: "slow needs a delay"},
-		"price for nobody": {groups: groups(), opts: Options{Prices: &PriceTable{NodeGroups: map[string]float64{"z": 1}}}, want: `prices: node group "z" does not exist`},
+		"price for nobody": {groups: groups(), opts: Options{Prices: &prices.Table{NodeGroups: map[string]float64{"z": 1}}}, want: `prices: node group "z" does not exist`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := New(tc.groups, tc.opts); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -138,8 +139,8 @@ func (w *world) addProvider(in Input, start time.Time, sizes map[string]int) err
 		opts.Faults = append(opts.Faults, cloudprovider.Fault{Kind: cloudprovider.FaultNeverRegister})
 	}
 	if p := in.Pricing; p != nil {
-		opts.Prices = &cloudprovider.PriceTable{Currency: "unit", NodeGroups: p.NodePerHour,
-			Pods: cloudprovider.PodPrices{CPU: p.CPUPerHour, MemoryGiB: p.MemGiBPerHour, GPU: p.GPUPerHour}}
+		opts.Prices = &prices.Table{Currency: "unit", NodeGroups: p.NodePerHour,
+			Pods: prices.PodPrices{CPU: p.CPUPerHour, MemoryGiB: p.MemGiBPerHour, GPU: p.GPUPerHour}}
 	}
 	var err error
 	w.provider, err = cloudprovider.New(groups, opts)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/prices"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // priceFlags are the flags that say what nodes cost.
@@ -25,8 +24,8 @@ func (f *priceFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.region, "region", "", "region of the price table, or provider/region; needed when it has several")
 	flags.StringVar(&f.model, "price-model", "", "what nodes cost that are not spot nodes by their labels: on-demand, spot or reserved (default: on-demand)")
 	flags.StringToStringVar(&f.models, "price-model-of", nil, "price model of single node groups, over labels and table: batch=spot")
-	models := make([]string, 0, len(cloudprovider.PriceModels))
-	for _, m := range cloudprovider.PriceModels {
+	models := make([]string, 0, len(prices.Models))
+	for _, m := range prices.Models {
 		models = append(models, string(m))
 	}
 	for name, complete := range map[string]cobra.CompletionFunc{
@@ -50,13 +49,13 @@ func (f *priceFlags) into(cmd *cobra.Command, s *harness.Settings) error {
 		return nil
 	}
 	if f.model != "" {
-		if _, err := cloudprovider.ParsePriceModel(f.model); err != nil {
+		if _, err := prices.ParseModel(f.model); err != nil {
 			return UsageErrorf(cmd, "--price-model: %v", err)
 		}
 	}
 	s.Prices = &harness.Prices{Table: f.path, Region: f.region, Model: f.model}
 	for _, group := range slices.Sorted(maps.Keys(f.models)) {
-		if _, err := cloudprovider.ParsePriceModel(f.models[group]); err != nil {
+		if _, err := prices.ParseModel(f.models[group]); err != nil {
 			return UsageErrorf(cmd, "--price-model-of %s: %v", group, err)
 		}
 		s.SetGroup(group, func(g *harness.GroupSettings) { g.PriceModel = f.models[group] })
@@ -65,7 +64,7 @@ func (f *priceFlags) into(cmd *cobra.Command, s *harness.Settings) error {
 }
 
 // table is what the flags ask for; nil when they ask for no prices.
-func (f *priceFlags) table(cmd *cobra.Command) (*cloudprovider.PriceTable, error) {
+func (f *priceFlags) table(cmd *cobra.Command) (*prices.Table, error) {
 	var s harness.Settings
 	if err := f.into(cmd, &s); err != nil {
 		return nil, err
@@ -74,7 +73,7 @@ func (f *priceFlags) table(cmd *cobra.Command) (*cloudprovider.PriceTable, error
 }
 
 // priceTable reads the table that settings ask for, nil when they ask for none.
-func priceTable(s *harness.Settings) (*cloudprovider.PriceTable, error) {
+func priceTable(s *harness.Settings) (*prices.Table, error) {
 	table, err := s.PriceTable(here)
 	if err != nil {
 		return nil, fmt.Errorf("--prices: %w", err)
@@ -82,12 +81,12 @@ func priceTable(s *harness.Settings) (*cloudprovider.PriceTable, error) {
 	return table, nil
 }
 
-func (f *priceFlags) read() (*cloudprovider.PriceFile, error) {
+func (f *priceFlags) read() (*prices.File, error) {
 	data, err := prices.Read(f.path)
 	if err != nil {
 		return nil, fmt.Errorf("--prices: %w: give a price table, or %q for the shipped list", err, prices.Shipped)
 	}
-	file, err := cloudprovider.ParsePriceFile(data)
+	file, err := prices.ParseFile(data)
 	if err != nil {
 		return nil, fmt.Errorf("--prices %s: %w", f.path, err)
 	}

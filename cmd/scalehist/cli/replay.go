@@ -17,9 +17,9 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/harness/truth"
+	"github.com/scalehist/scalehist/prices"
 	reports "github.com/scalehist/scalehist/report"
 	"github.com/scalehist/scalehist/report/html"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 func init() { register(newReplayCommand) }
@@ -67,7 +67,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
 
 ` + trace.FaultHelp + `
 
-` + cloudprovider.PriceTableHelp,
+` + prices.Help,
 		Example: `  # What would the cluster autoscaler do with this history?
   scalehist replay prod.db
 

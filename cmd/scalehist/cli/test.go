@@ -18,8 +18,8 @@ import (
 	"github.com/scalehist/scalehist/harness/scenario"
 	"github.com/scalehist/scalehist/internal/near"
 	"github.com/scalehist/scalehist/internal/plaintext"
+	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/report/ci"
-	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 func init() { register(newTestCommand) }
@@ -119,7 +119,7 @@ func (scenarioEngines) Named(name string) (harness.NewAutoscaler, error) { retur
 func (scenarioEngines) CheckFlags(name string, flags []string) error {
 	return engines.CheckFlags(name, flags)
 }
-func (scenarioEngines) JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *cloudprovider.PriceTable) error {
+func (scenarioEngines) JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *prices.Table) error {
 	return engines.JudgeScaleUps(ctx, r, prices)
 }
 

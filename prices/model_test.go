@@ -1,11 +1,13 @@
-package cloudprovider
+package prices
 
 import (
+	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const regions = `
@@ -23,7 +25,7 @@ lists:
 `
 
 func TestSelect(t *testing.T) {
-	f, err := ParsePriceFile([]byte(regions))
+	f, err := ParseFile([]byte(regions))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,42 +37,42 @@ func TestSelect(t *testing.T) {
 		"us-est-1":    `region "us-est-1" is not in it: choose one of aws/us-east-1, gcp/us-central1; did you mean "us-east-1"?`,
 		"gcp/us-east": `region "gcp/us-east" is not in it`,
 	} {
-		if _, err := f.Select(PriceSelection{Region: region}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := f.Select(Selection{Region: region}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("region %q: %v, want %q", region, err, want)
 		}
 	}
 	for _, region := range []string{"us-central1", "gcp/us-central1"} {
-		table, err := f.Select(PriceSelection{Region: region})
+		table, err := f.Select(Selection{Region: region})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := &PriceTable{Currency: "USD", Provider: "gcp", Region: "us-central1", MachineTypes: map[string]float64{"m.large": 0.09}}
+		want := &Table{Currency: "USD", Provider: "gcp", Region: "us-central1", MachineTypes: map[string]float64{"m.large": 0.09}}
 		if diff := cmp.Diff(want, table); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", region, diff)
 		}
 	}
-	plain, err := ParsePriceFile([]byte(priceFile))
+	plain, err := ParseFile([]byte(priceFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plain.Select(PriceSelection{Region: "x"}); err == nil || !strings.Contains(err.Error(), "does not say of which region") {
+	if _, err := plain.Select(Selection{Region: "x"}); err == nil || !strings.Contains(err.Error(), "does not say of which region") {
 		t.Errorf("a region of a file without: %v", err)
 	}
 }
 
 // TestPriceModels: what a node costs, by group, label and model; and what is said when that is not known.
 func TestPriceModels(t *testing.T) {
-	f, err := ParsePriceFile([]byte(regions + "spotLabels: [own=yes]\nnodeGroups: {b: {model: spot}}\n"))
+	f, err := ParseFile([]byte(regions + "spotLabels: [own=yes]\nnodeGroups: {b: {model: spot}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const large, xlarge, old = "m.large", "m.xlarge", "old"
 	for name, tc := range map[string]struct {
-		model   PriceModel
+		model   Model
 		group   string
 		machine string
 		labels  map[string]string
-		models  map[string]PriceModel
+		models  map[string]Model
 		want    float64
 		fails   string
 	}{
@@ -81,8 +83,8 @@ func TestPriceModels(t *testing.T) {
 		"own label":                      {group: "a", machine: large, labels: map[string]string{"own": "yes"}, want: 0.04},
 		"on-demand by label":             {group: "a", machine: large, labels: map[string]string{"karpenter.sh/capacity-type": "on-demand"}, want: 0.1},
 		"spot by the file":               {group: "b", machine: large, want: 0.04},
-		"flag over file":                 {group: "b", machine: large, models: map[string]PriceModel{"b": Reserved}, want: 0.06},
-		"group over label":               {group: "b", machine: large, models: map[string]PriceModel{"b": OnDemand}, labels: map[string]string{"own": "yes"}, want: 0.1},
+		"flag over file":                 {group: "b", machine: large, models: map[string]Model{"b": Reserved}, want: 0.06},
+		"group over label":               {group: "b", machine: large, models: map[string]Model{"b": OnDemand}, labels: map[string]string{"own": "yes"}, want: 0.1},
 		"one price":                      {group: "a", machine: old, want: 0.3},
 		"one price for a labelled node":  {group: "a", machine: old, labels: map[string]string{"own": "yes"}, want: 0.3},
 		"one price and spot asked":       {group: "a", machine: old, model: Spot, fails: `machine type "old" has one price and no spot price in the price table of aws us-east-1, and the price model is spot`},
@@ -92,16 +94,13 @@ func TestPriceModels(t *testing.T) {
 		"unknown and nothing like it":    {group: "a", machine: "zebra-9000", fails: "which has 3 machine types and none like it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			table, err := f.Select(PriceSelection{Region: "us-east-1", Model: tc.model, GroupModels: tc.models})
+			table, err := f.Select(Selection{Region: "us-east-1", Model: tc.model, GroupModels: tc.models})
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := existing("n", tc.group)
-			n.Labels = map[string]string{"node.kubernetes.io/instance-type": tc.machine}
-			for k, v := range tc.labels {
-				n.Labels[k] = v
-			}
-			got, err := provider(t, Options{Prices: table}).NodePrice(n, start, start.Add(time.Hour))
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"node.kubernetes.io/instance-type": tc.machine}}}
+			maps.Copy(n.Labels, tc.labels)
+			got, err := table.PerHour(n, tc.group, "")
 			switch {
 			case tc.fails == "" && (err != nil || got != tc.want):
 				t.Errorf("got %v, %v, want %v", got, err, tc.want)
@@ -129,7 +128,7 @@ func TestParsePriceFileRefuses(t *testing.T) {
 		"lists: [{region: a, machineTypes: {m: {spot: -1}}}]": "lists[0]: machineTypes: m: spot: -1 is not a price",
 		"region: [a]":                                         "line 2: region: want a name such as eu-west-1",
 	} {
-		if _, err := ParsePriceFile([]byte("currency: EUR\n" + text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseFile([]byte("currency: EUR\n" + text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want an error with %q", text, err, want)
 		}
 	}

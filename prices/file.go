@@ -1,4 +1,4 @@
-package cloudprovider
+package prices
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"github.com/scalehist/scalehist/internal/decode"
 )
 
-// PriceTableHelp describes the price file that ParsePriceFile reads, with an example, for help texts.
-const PriceTableHelp = `A price file is YAML. All prices are per hour, in one currency; unknown keys and negative prices are refused.
+// Help describes the price file that ParseFile reads, with an example, for help texts.
+const Help = `A price file is YAML. All prices are per hour, in one currency; unknown keys and negative prices are refused.
 
   currency: EUR
   region: eu-west-1    # optional; so are provider, source and date
@@ -34,17 +34,17 @@ const PriceTableHelp = `A price file is YAML. All prices are per hour, in one cu
     gpu: 0.7           # one device
 `
 
-// ParsePrices reads a price file that has the prices of one region. Errors name the line and the key.
-func ParsePrices(data []byte) (*PriceTable, error) {
-	f, err := ParsePriceFile(data)
+// Parse reads a price file that has the prices of one region. Errors name the line and the key.
+func Parse(data []byte) (*Table, error) {
+	f, err := ParseFile(data)
 	if err != nil {
 		return nil, err
 	}
-	return f.Select(PriceSelection{})
+	return f.Select(Selection{})
 }
 
-// ParsePriceFile reads a price file as PriceTableHelp and docs/prices.md describe it. Errors name the line and the key.
-func ParsePriceFile(data []byte) (*PriceFile, error) {
+// ParseFile reads a price file as Help and docs/prices.md describe it. Errors name the line and the key.
+func ParseFile(data []byte) (*File, error) {
 	f, err := parsePrices(data)
 	if err != nil {
 		return nil, fmt.Errorf("price table: %w", err)
@@ -52,7 +52,7 @@ func ParsePriceFile(data []byte) (*PriceFile, error) {
 	return f, nil
 }
 
-func parsePrices(data []byte) (*PriceFile, error) {
+func parsePrices(data []byte) (*File, error) {
 	if err := decode.Size(data); err != nil {
 		return nil, err
 	}
@@ -60,9 +60,9 @@ func parsePrices(data []byte) (*PriceFile, error) {
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	f := &PriceFile{}
-	var top PriceList
-	var lists []PriceList
+	f := &File{}
+	var top List
+	var lists []List
 	if len(doc.Content) > 0 {
 		err := entries(doc.Content[0], "the file", func(key string, v *yaml.Node) error {
 			var err error

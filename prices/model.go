@@ -1,4 +1,4 @@
-package cloudprovider
+package prices
 
 import (
 	"cmp"
@@ -11,36 +11,36 @@ import (
 	"github.com/scalehist/scalehist/internal/near"
 )
 
-// PriceModel is how a node is paid for.
-type PriceModel string
+// Model is how a node is paid for.
+type Model string
 
 // The price models.
 const (
-	OnDemand PriceModel = "on-demand"
-	Spot     PriceModel = "spot"
-	Reserved PriceModel = "reserved"
+	OnDemand Model = "on-demand"
+	Spot     Model = "spot"
+	Reserved Model = "reserved"
 )
 
-// PriceModels are all of them, in the order they are told in.
-var PriceModels = []PriceModel{OnDemand, Spot, Reserved}
+// Models are all of them, in the order they are told in.
+var Models = []Model{OnDemand, Spot, Reserved}
 
-// ParsePriceModel reads the name of a model.
-func ParsePriceModel(s string) (PriceModel, error) {
-	if m := PriceModel(s); slices.Contains(PriceModels, m) {
+// ParseModel reads the name of a model.
+func ParseModel(s string) (Model, error) {
+	if m := Model(s); slices.Contains(Models, m) {
 		return m, nil
 	}
 	return "", fmt.Errorf("price model %q: want on-demand, spot or reserved", s)
 }
 
-// ModelPrices are the prices of a machine type by how it is paid for; nil is not known.
-type ModelPrices struct {
+// ByModel are the prices of a machine type by how it is paid for; nil is not known.
+type ByModel struct {
 	OnDemand *float64 `json:"onDemand,omitempty"`
 	Spot     *float64 `json:"spot,omitempty"`
 	Reserved *float64 `json:"reserved,omitempty"`
 }
 
 // of is the price under a model, nil when it is not known.
-func (p ModelPrices) of(m PriceModel) *float64 {
+func (p ByModel) of(m Model) *float64 {
 	switch m {
 	case Spot:
 		return p.Spot
@@ -51,9 +51,9 @@ func (p ModelPrices) of(m PriceModel) *float64 {
 }
 
 // known names the models there is a price for.
-func (p ModelPrices) known() string {
+func (p ByModel) known() string {
 	var out []string
-	for _, m := range PriceModels {
+	for _, m := range Models {
 		if p.of(m) != nil {
 			out = append(out, string(m))
 		}
@@ -61,28 +61,28 @@ func (p ModelPrices) known() string {
 	return strings.Join(out, ", ")
 }
 
-// PriceFile is a price file as it was written; Select makes the table of one region of it.
-type PriceFile struct {
+// File is a price file as it was written; Select makes the table of one region of it.
+type File struct {
 	Currency string
 	// Lists are the machine types by provider and region, the one at the top of the file first.
-	Lists       []PriceList
+	Lists       []List
 	NodeGroups  map[string]float64
-	GroupModels map[string]PriceModel
+	GroupModels map[string]Model
 	SpotLabels  []string
 	Pods        PodPrices
 }
 
-// PriceList are the prices of one region, and where they come from.
-type PriceList struct {
+// List are the prices of one region, and where they come from.
+type List struct {
 	Provider, Region string
 	// Source is the address of the list, Date the day it was read (YYYY-MM-DD).
 	Source, Date string
 	// One has the types with a single price, Models those with a price by model. A type is in one of them.
 	One    map[string]float64
-	Models map[string]ModelPrices
+	Models map[string]ByModel
 }
 
-func (l PriceList) name() string {
+func (l List) name() string {
 	switch {
 	case l.Region == "" && l.Provider == "":
 		return "(no region)"
@@ -92,21 +92,21 @@ func (l PriceList) name() string {
 	return l.Provider + "/" + l.Region
 }
 
-// PriceSelection says which prices of a file are meant.
-type PriceSelection struct {
+// Selection says which prices of a file are meant.
+type Selection struct {
 	// Region is a region of the file, or provider/region; empty: the only one there is.
 	Region string
 	// Model is how nodes are paid for where nothing else says so. Empty: on demand.
-	Model PriceModel
+	Model Model
 	// GroupModels are models by node group. They win over those of the file and over node labels.
-	GroupModels map[string]PriceModel
+	GroupModels map[string]Model
 }
 
 // Select makes the table of one region. A file with several regions and none chosen is an error that names them.
-func (f *PriceFile) Select(s PriceSelection) (*PriceTable, error) {
-	t := &PriceTable{Currency: f.Currency, NodeGroups: f.NodeGroups, Pods: f.Pods, Model: s.Model, SpotLabels: f.SpotLabels}
+func (f *File) Select(s Selection) (*Table, error) {
+	t := &Table{Currency: f.Currency, NodeGroups: f.NodeGroups, Pods: f.Pods, Model: s.Model, SpotLabels: f.SpotLabels}
 	if len(f.GroupModels)+len(s.GroupModels) > 0 {
-		t.GroupModels = map[string]PriceModel{}
+		t.GroupModels = map[string]Model{}
 		maps.Copy(t.GroupModels, f.GroupModels)
 		maps.Copy(t.GroupModels, s.GroupModels)
 	}
@@ -121,8 +121,8 @@ func (f *PriceFile) Select(s PriceSelection) (*PriceTable, error) {
 }
 
 // list is the one list that is meant; nil when the file has none and none is asked for.
-func (f *PriceFile) list(region string) (*PriceList, error) {
-	var found []*PriceList
+func (f *File) list(region string) (*List, error) {
+	var found []*List
 	var names []string
 	for i := range f.Lists {
 		l := &f.Lists[i]
@@ -147,7 +147,7 @@ func (f *PriceFile) list(region string) (*PriceList, error) {
 	return nil, fmt.Errorf("region %q is not in it: choose one of %s%s", region, strings.Join(names, ", "), near.Suggest(region, f.regions()))
 }
 
-func (f *PriceFile) regions() []string {
+func (f *File) regions() []string {
 	var out []string
 	for _, l := range f.Lists {
 		out = append(out, l.Region)
@@ -156,7 +156,7 @@ func (f *PriceFile) regions() []string {
 }
 
 // check finds what single lines do not show: a region given twice, a list without a name beside others.
-func (f *PriceFile) check() error {
+func (f *File) check() error {
 	seen := map[string]bool{}
 	for _, l := range f.Lists {
 		if l.Region == "" && len(f.Lists) > 1 {
@@ -182,7 +182,7 @@ var spotLabels = []string{
 }
 
 // modelOf is how a node is paid for, whether somebody asked for that model by name, and why it is this one.
-func (t *PriceTable) modelOf(labels map[string]string, group string) (model PriceModel, asked bool, why string) {
+func (t *Table) modelOf(labels map[string]string, group string) (model Model, asked bool, why string) {
 	if m, ok := t.GroupModels[group]; ok {
 		return m, true, fmt.Sprintf("node group %s is priced as %s", group, m)
 	}

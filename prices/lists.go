@@ -1,4 +1,4 @@
-package cloudprovider
+package prices
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 var listKeys = []string{"date", "machineTypes", "provider", "region", "source"}
 
 // read takes one key of a list; where ends in ": " or is empty.
-func (l *PriceList) read(key, where string, v *yaml.Node) (err error) {
+func (l *List) read(key, where string, v *yaml.Node) (err error) {
 	switch key {
 	case "provider":
 		l.Provider, err = word(v, where+key, "aws")
@@ -36,14 +36,14 @@ func (l *PriceList) read(key, where string, v *yaml.Node) (err error) {
 }
 
 // priceLists reads the lists of a file with several regions.
-func priceLists(n *yaml.Node) ([]PriceList, error) {
+func priceLists(n *yaml.Node) ([]List, error) {
 	n = resolved(n)
 	if n.Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("line %d: lists: want a list of regions, each with provider, region and machineTypes%s", n.Line, given(n))
 	}
-	var out []PriceList
+	var out []List
 	for i, item := range n.Content {
-		var l PriceList
+		var l List
 		where := fmt.Sprintf("lists[%d]", i)
 		err := entries(item, where, func(key string, v *yaml.Node) error { return l.read(key, where+": ", v) })
 		if err != nil {
@@ -61,7 +61,7 @@ func priceLists(n *yaml.Node) ([]PriceList, error) {
 var modelKeys = []string{"onDemand", "reserved", "spot"}
 
 // readTypes reads machine types, each with one price or one by model.
-func (l *PriceList) readTypes(n *yaml.Node, what string) error {
+func (l *List) readTypes(n *yaml.Node, what string) error {
 	return entries(n, what, func(name string, v *yaml.Node) error {
 		if v.Kind != yaml.MappingNode {
 			price, err := priceOf(v, what+": "+name)
@@ -74,7 +74,7 @@ func (l *PriceList) readTypes(n *yaml.Node, what string) error {
 			l.One[name] = price
 			return nil
 		}
-		var prices ModelPrices
+		var prices ByModel
 		where := what + ": " + name
 		err := entries(v, where, func(key string, v *yaml.Node) error {
 			if !slices.Contains(modelKeys, key) {
@@ -97,11 +97,11 @@ func (l *PriceList) readTypes(n *yaml.Node, what string) error {
 		if err != nil {
 			return err
 		}
-		if prices == (ModelPrices{}) {
+		if prices == (ByModel{}) {
 			return fmt.Errorf("line %d: %s: there is no price: want %s", v.Line, where, strings.Join(modelKeys, ", "))
 		}
 		if l.Models == nil {
-			l.Models = map[string]ModelPrices{}
+			l.Models = map[string]ByModel{}
 		}
 		l.Models[name] = prices
 		return nil
@@ -109,7 +109,7 @@ func (l *PriceList) readTypes(n *yaml.Node, what string) error {
 }
 
 // readGroups reads node groups: a price, or {model: spot}.
-func (f *PriceFile) readGroups(n *yaml.Node) error {
+func (f *File) readGroups(n *yaml.Node) error {
 	const what = "nodeGroups"
 	return entries(n, what, func(name string, v *yaml.Node) error {
 		if v.Kind != yaml.MappingNode {
@@ -131,12 +131,12 @@ func (f *PriceFile) readGroups(n *yaml.Node) error {
 			if err != nil {
 				return err
 			}
-			model, err := ParsePriceModel(text)
+			model, err := ParseModel(text)
 			if err != nil {
 				return fmt.Errorf("line %d: %s: %s: %w", v.Line, what, name, err)
 			}
 			if f.GroupModels == nil {
-				f.GroupModels = map[string]PriceModel{}
+				f.GroupModels = map[string]Model{}
 			}
 			f.GroupModels[name] = model
 			return nil
