@@ -42,7 +42,7 @@ type UpcomingNode struct {
 	RequestedAt time.Time `json:"requestedAt"`
 }
 
-// Moments are the clusters that decisions of a report were made about, whole, so that each can be decided anew. What does
+// Moments are the clusters that decisions of a report were made about, whole, so that each can be decided again. What does
 // not change from one to the next is in it once.
 type Moments struct {
 	// Objects has every version of every object there was, by kind, in the order in which they were first seen.

@@ -13,7 +13,7 @@ const (
 	PlaybackContinuous Playback = "continuous"
 	// PlaybackPerEvent replays each recorded scale-up from the snapshot just before it.
 	PlaybackPerEvent Playback = "per-event"
-	// PlaybackSnapshots decides anew about the clusters that a report keeps, one for each decision of its autoscaler.
+	// PlaybackSnapshots decides again about the clusters that a report keeps, one for each decision of its autoscaler.
 	PlaybackSnapshots Playback = "snapshots"
 )
 
@@ -58,7 +58,7 @@ type ReplayReport struct {
 	// Truth is the verdict against a truth file, where one was given.
 	Truth *TruthVerdict `json:"truth,omitempty"`
 
-	// Events are the verdicts of a playback that decides single moments anew: one for each recorded scale-up, or for each
+	// Events are the verdicts of a playback that decides single moments again: one for each recorded scale-up, or for each
 	// instant at which the autoscaler of a report decided. Empty otherwise.
 	Events []EventReplay `json:"events,omitempty"`
 
@@ -143,9 +143,9 @@ type Batch struct {
 	NodesJoined  []string      `json:"nodesJoined,omitempty"`
 	NodesGone    []string      `json:"nodesGone,omitempty"`
 	Preempted    []string      `json:"preempted,omitempty"`
-	// Returned pods were evicted, preempted or lost their node, and were pending anew.
+	// Returned pods were evicted, preempted or lost their node, and were pending again.
 	Returned []string `json:"returned,omitempty"`
-	// Ended pods ran their time, or were evicted or lost their node and nobody made them anew.
+	// Ended pods ran their time, or were evicted or lost their node and nobody made them again.
 	Ended []string `json:"ended,omitempty"`
 	// Placed are the nodes that pods got in the step and that DeployedPods does not tell: those of pods that had another
 	// node before, or lost this one again.
@@ -276,7 +276,7 @@ type RecordedStep struct {
 // what the nodes need that were asked for.
 func (p Playback) SingleMoments() bool { return p == PlaybackPerEvent || p == PlaybackSnapshots }
 
-// EventReplay is one moment, decided anew: that just before a recorded scale-up, or one that a report keeps. Recorded is what was
+// EventReplay is one moment, decided again: that just before a recorded scale-up, or one that a report keeps. Recorded is what was
 // really done then, or what the autoscaler of the report asked for.
 type EventReplay struct {
 	At       time.Time      `json:"at"`
@@ -293,7 +293,7 @@ type EventReplay struct {
 	NotJoined []string    `json:"notJoined,omitempty"`
 }
 
-// SettingsChange is a recorded change of the autoscaler's settings; the autoscaler starts anew with them.
+// SettingsChange is a recorded change of the autoscaler's settings; the autoscaler starts again with them.
 type SettingsChange struct {
 	At       time.Time  `json:"at"`
 	Settings CASettings `json:"settings"`

@@ -21,7 +21,7 @@ var clockRules = []Rule{
 			"cut off and noted no gap. A replay feeds a pod in when it was seen.",
 		Advice: "set both clocks by NTP; look for trouble in the recorder's log at that time"},
 	{Code: "SH123", Title: "events from the future", Severity: Warning, run: futureEvents,
-		Doc:    "Events give a time of their own that lies after the instant they were seen: whoever wrote them has a clock that is ahead.",
+		Doc:    "Events give a time of their own that lies after the instant they were seen: the clock of the machine that wrote them is ahead.",
 		Advice: "set the clocks of the autoscaler's and scheduler's machines by NTP; a replay goes by the observed time"},
 	{Code: "SH124", Title: "recorder's clock is off", Severity: Warning, run: notedClock,
 		Doc: "The recorder itself noted that its clock was not the API server's, or that it was set while it recorded. Observed times, by which a replay " +

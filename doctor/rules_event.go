@@ -19,7 +19,7 @@ var eventRules = []Rule{
 	{Code: "SH502", Title: "scale-up of an unknown group", Severity: Warning, run: unknownScaleUp,
 		Doc:    "The autoscaler's event names a node group that was not recorded: a replay cannot choose it.",
 		Advice: "record with a node-group source that calls groups as the autoscaler does, or a mapping file"},
-	{Code: "SH503", Title: "step that no event tells", Severity: Info, run: silentSteps,
+	{Code: "SH503", Title: "step that no event states", Severity: Info, run: silentSteps,
 		Doc: "A target size grew and no event of the autoscaler says so. Upstream sends an event on one object once in five minutes, so some are always " +
 			"missing; where none is there at all, somebody else may have scaled.",
 		Advice: "nothing where the autoscaler's other events are there; else find out who scales the group"},
@@ -28,10 +28,10 @@ var eventRules = []Rule{
 			"to change, so the recorded truth lacks this step.",
 		Advice: "check the node-group source; a verdict about this group means little"},
 	{Code: "SH505", Title: "sizes read from events", Severity: Info, run: sizesFromEvents,
-		Doc:    "No target size was seen to change, and events tell of scale-ups: the recorded truth is read from the events, of which upstream leaves some out.",
+		Doc:    "No target size was seen to change, and events state scale-ups: the recorded truth is read from the events, of which upstream leaves some out.",
 		Advice: "record with a node-group source that follows target sizes"},
-	{Code: "SH506", Title: "events told twice", Severity: Info, run: duplicateEvents,
-		Doc: "Two event objects tell the same, of the same object, at the same time: they were recorded through both event APIs, or a log was put together " +
+	{Code: "SH506", Title: "events recorded twice", Severity: Info, run: duplicateEvents,
+		Doc: "Two event objects say the same, of the same object, at the same time: they were recorded through both event APIs, or a log was put together " +
 			"from parts that overlap. Steps are counted once all the same.",
 		Advice: "nothing for a replay; counts of events in this history are too high"},
 }
@@ -185,7 +185,7 @@ func sizesFromEvents(_ context.Context, in *Input) ([]Finding, error) {
 	if steps, _ := in.steps(); len(steps) > 0 || len(growths) == 0 {
 		return nil, nil
 	}
-	return []Finding{{At: growths[0].Event.ObservedAt, Message: fmt.Sprintf("events tell %s of a group (this one is the first), and no recorded target size grows", plural.Of(len(growths), "growth"))}}, nil
+	return []Finding{{At: growths[0].Event.ObservedAt, Message: fmt.Sprintf("events state %s of a group (this one is the first), and no recorded target size grows", plural.Of(len(growths), "growth"))}}, nil
 }
 
 func duplicateEvents(_ context.Context, in *Input) ([]Finding, error) {
@@ -210,7 +210,7 @@ func duplicateEvents(_ context.Context, in *Input) ([]Finding, error) {
 			out = append(out, Finding{At: e.ObservedAt, Object: regarding(e)})
 		}
 		count[e.Reason]++
-		out[i].Message = fmt.Sprintf("%s %s told before, word for word (this one is the first)", plural.Of(count[e.Reason], e.Reason+" event"), plural.Verb(count[e.Reason], "was", "were"))
+		out[i].Message = fmt.Sprintf("%s %s recorded before, word for word (this one is the first)", plural.Of(count[e.Reason], e.Reason+" event"), plural.Verb(count[e.Reason], "was", "were"))
 	}
 	return out, nil
 }

@@ -13,7 +13,7 @@ import (
 var referenceRules = []Rule{
 	{Code: "SH201", Title: "PriorityClass not recorded", Severity: Error, run: priorityClasses,
 		Doc: "Pods name a PriorityClass that is not in the window. A pod without spec.priority cannot be admitted then and stops a replay: an error. " +
-			"One that has it keeps its priority: a warning, for nothing tells the class's preemption policy.",
+			"One that has it keeps its priority: a warning, for nothing shows the class's preemption policy.",
 		Advice: "let the recorder read priorityclasses, or give the pods of an object log spec.priority"},
 	{Code: "SH202", Title: "PersistentVolumeClaim not recorded", Severity: Warning, run: podClaims,
 		Doc:    "Pods use a claim that is not in the window. The scheduler of a replay does not place them: they wait to the end.",
@@ -23,7 +23,7 @@ var referenceRules = []Rule{
 			"pods of an object log that were never admitted lack it.",
 		Advice: "let the recorder read runtimeclasses, or give the pods of an object log spec.overhead"},
 	{Code: "SH204", Title: "StorageClass not recorded", Severity: Warning, run: storageClasses,
-		Doc:    "Claims that are not bound name a StorageClass that is not in the window: nothing tells when and where to provision, and their pods wait.",
+		Doc:    "Claims that are not bound name a StorageClass that is not in the window: nothing shows when and where to provision, and their pods wait.",
 		Advice: "let the recorder read storageclasses"},
 	{Code: "SH205", Title: "PersistentVolume not recorded", Severity: Warning, run: volumes,
 		Doc:    "Claims are bound to a volume that is not in the window: its zone is not known, and pods that use the claim cannot be placed.",
@@ -123,7 +123,7 @@ func podClaims(_ context.Context, in *Input) ([]Finding, error) {
 		for _, v := range l.pod.Spec.Volumes {
 			r := ref{"PersistentVolumeClaim", l.pod.Namespace, ""}
 			if v.PersistentVolumeClaim != nil {
-				r.name = v.PersistentVolumeClaim.ClaimName // those of ephemeral volumes are made anew
+				r.name = v.PersistentVolumeClaim.ClaimName // those of ephemeral volumes are made again
 			}
 			if r.name != "" && !in.scene.seen[r] {
 				m.add(r, l, "")

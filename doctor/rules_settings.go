@@ -24,7 +24,7 @@ var settingsRules = []Rule{
 		Doc:    "Upstream (1.36) has deprecated the flag. A replay still reads it.",
 		Advice: "use what replaces it, where upstream names something"},
 	{Code: "SH404", Title: "flag that is not modelled", Severity: Warning, run: unmodelledFlags,
-		Doc:    "The recorded autoscaler was told to do something that the virtual one does not do: it decides as if the flag were not set.",
+		Doc:    "The recorded autoscaler was set to do something that the virtual one does not do: it decides as if the flag were not set.",
 		Advice: "expect differences where the flag matters"},
 	{Code: "SH405", Title: "priority expander without its ConfigMap", Severity: Warning, run: noPriorities,
 		Doc: "The expander chain has priority, and no ConfigMap cluster-autoscaler-priority-expander was recorded: the expander leaves all options as " +

@@ -204,7 +204,7 @@ func ruleTests() []ruleTest {
 		{code: "SH504", bad: healthy().add(30, scaleUp("web-1", "g", "2->4", 30)), object: "NodeGroup g", want: "2->4, the target size was 2 at most", severity: doctor.Warning},
 		{code: "SH505", bad: change(healthy(), "g", func(g *v1alpha1.NodeGroup) { g.Spec.TargetSize = 1 }), want: "1 growth", severity: doctor.Info},
 		{code: "SH506", bad: healthy().add(20, twin(scaleUp("web-1", "g", "1->2", 20))), good: healthy().add(20, scaleUp("web-1", "g", "1->2", 20)),
-			want: "1 TriggeredScaleUp event was told before", severity: doctor.Info},
+			want: "1 TriggeredScaleUp event was recorded before", severity: doctor.Info},
 
 		{code: "SH601", bad: healthy().add(60, pod("p", schedulerName("volcano"))), good: healthy().add(60, pod("p", schedulerName("default-scheduler"))), want: "scheduler volcano", severity: doctor.Warning},
 		{code: "SH602", bad: healthy().add(60, pod("p", func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} })), want: "ResourceClaims", severity: doctor.Error},

@@ -63,7 +63,7 @@ func TestSnapshotsAreWhatWasSeen(t *testing.T) {
 				events++
 			}
 			if diff := cmp.Diff(e.Recorded, e.Replayed); diff != "" || !e.Agreed {
-				t.Errorf("%s at %s (-then +anew):\n%s", from.Scenario, e.At, diff)
+				t.Errorf("%s at %s (-then +again):\n%s", from.Scenario, e.At, diff)
 			}
 		}
 		if !got.Agreement.Agreed || !cmp.Equal(got.ScaledUpNodeGroups, got.Recorded.ScaledUpNodeGroups) {

@@ -72,7 +72,7 @@ func cpuSeconds() float64 {
 	return (user + system) / 100 // USER_HZ, which is 100 wherever Go runs
 }
 
-// freshPeak lets the peak of this process's memory begin anew (Linux; elsewhere it is 0 anyway).
+// freshPeak lets the peak of this process's memory begin again (Linux; elsewhere it is 0 anyway).
 func freshPeak() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)

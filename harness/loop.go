@@ -462,7 +462,7 @@ func (r *run) settle(ctx context.Context, t time.Time) (fresh bool, err error) {
 		return false, err
 	}
 	for _, e := range st.Events {
-		delete(r.pending, e.Pod) // bound, gone, or pending anew
+		delete(r.pending, e.Pod) // bound, gone, or pending again
 	}
 	for _, u := range st.Unschedulable {
 		fresh = fresh || !r.pending[u.Pod]

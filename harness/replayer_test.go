@@ -175,7 +175,7 @@ func TestBatchInterval(t *testing.T) {
 	}
 }
 
-// TestSettingsChangeRestartsTheEngine: it is built anew with the new flags, the overrides last, and its first loop comes
+// TestSettingsChangeRestartsTheEngine: it is built again with the new flags, the overrides last, and its first loop comes
 // a scan interval later.
 func TestSettingsChangeRestartsTheEngine(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ type Settings struct {
 	Name     string        `yaml:"name,omitempty" jsonschema_description:"Name, unique among the scenarios that run together; its files go into gen/NAME. Default: the file's name, where it has one scenario."`
 	Window   Window        `yaml:"window,omitempty" jsonschema_description:"The part of the recording to replay. Default: all of it."`
 	For      time.Duration `yaml:"for,omitempty" jsonschema_description:"Virtual time to play from the start of the window; may go past its end. Default: the window."`
-	Playback string        `yaml:"playback,omitempty" jsonschema:"enum=continuous,enum=per-event" jsonschema_description:"continuous (default), or per-event: each recorded scale-up decided anew from the moment before it."`
+	Playback string        `yaml:"playback,omitempty" jsonschema:"enum=continuous,enum=per-event" jsonschema_description:"continuous (default), or per-event: each recorded scale-up decided again from the moment before it."`
 
 	// Autoscaler is a name; which engine that is, the caller knows (WithAutoscaler).
 	Autoscaler  string          `yaml:"autoscaler,omitempty" jsonschema_description:"The engine: virtualca (default), recommender, recommender:STRATEGY, or the URL of a recommender."`

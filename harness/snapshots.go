@@ -17,7 +17,7 @@ import (
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
-// ReplaySnapshots decides anew about each cluster that a report keeps (WithMoments): the autoscaler sees what that of the
+// ReplaySnapshots decides again about each cluster that a report keeps (WithMoments): the autoscaler sees what that of the
 // report saw, and what both ask for is compared. Decisions of one instant are one event, as an autoscaler that looks again at once
 // goes on with the same plan. Then the nodes join and the scheduler places pods, on a cluster in memory, which shows whether they helped.
 // Nothing is carried over from one event to the next; nothing fails either, so a scale-up that was refused counts as asked for. Of the options those that choose and configure the autoscaler have an

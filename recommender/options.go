@@ -32,7 +32,7 @@ type AutoscalerOptions struct {
 	// MaxNodeProvisionTime is how long a node that was asked for counts as upcoming.
 	MaxNodeProvisionTime time.Duration
 	// InitialBackoff doubles with every failure of a group in a row, up to MaxBackoff; BackoffReset after the last failure
-	// it starts anew.
+	// it starts again.
 	InitialBackoff, MaxBackoff, BackoffReset time.Duration
 	// Consolidate removes the nodes that recommendations say could go.
 	Consolidate bool

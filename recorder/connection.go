@@ -27,7 +27,7 @@ const (
 	whyRestarted   = "the watch could not resume and started over from a list"
 	whyLost        = "the watch was interrupted and did not come back before the recording ended"
 	whyRefused     = "the kind can be listed but not watched: what happened between two lists was missed"
-	whySilent      = "the watch was silent: what happened meanwhile was seen when it was opened anew"
+	whySilent      = "the watch was silent: what happened meanwhile was seen when it was opened again"
 	whyBehind      = "the writer was behind: what happened meanwhile was seen late"
 	whyHeld        = "the history could not be written, what happened meanwhile was seen late: "
 )
@@ -95,7 +95,7 @@ func (w *watched) lost(end time.Time) *history.Gap {
 		return nil
 	}
 	if !w.silent.IsZero() && end.Sub(w.silent) < interruptionTolerance {
-		return nil // it is being opened anew: whether it missed something will show
+		return nil // it is being opened again: whether it missed something will show
 	}
 	why := whyLost
 	if w.refused {

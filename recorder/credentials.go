@@ -63,7 +63,7 @@ func (r *Recorder) connect(cfg *rest.Config) (*clients, error) {
 // renewInterval is the least time between two looks at the source of the credentials.
 const renewInterval = time.Second
 
-// renew takes credentials anew after they were refused. A connection to another cluster is not taken: the next list
+// renew takes credentials again after they were refused. A connection to another cluster is not taken: the next list
 // would end every object that the other cluster does not have.
 func (r *Recorder) renew(ctx context.Context) {
 	const refused = "the API server does not take the credentials any more"

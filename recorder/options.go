@@ -43,7 +43,7 @@ type Options struct {
 	// Wait keeps trying when the API server cannot be reached at the start, or does not take the credentials; else that
 	// is an error of Run.
 	Wait bool
-	// Reload reads the connection anew, a kubeconfig say, when the API server does not take the credentials any more.
+	// Reload reads the connection again, a kubeconfig say, when the API server does not take the credentials any more.
 	// Without it only what client-go renews by itself (token files, exec plugins) is renewed.
 	Reload func() (*rest.Config, error)
 	// ControlPlane is where the autoscaler and the machines of the cluster are, if not in the cluster itself; nil: there.

@@ -33,7 +33,7 @@ type Recorder struct {
 	cluster atomic.Pointer[string] // the identity of the cluster that is recorded
 
 	renewing sync.Mutex
-	renewed  time.Time // when the credentials were taken anew
+	renewed  time.Time // when the credentials were taken again
 
 	queue   chan item
 	watches []*watched

@@ -210,7 +210,7 @@ func TestListedButNotWatched(t *testing.T) {
 	}
 }
 
-// TestSilentWatch: streams that stand and say nothing are opened anew. Where something had happened the silence is a
+// TestSilentWatch: streams that stand and say nothing are opened again. Where something had happened the silence is a
 // gap from the last sign of life; a quiet kind has none.
 func TestSilentWatch(t *testing.T) {
 	c, ns := client(t)
@@ -246,7 +246,7 @@ func TestQuietWatchIsNoGap(t *testing.T) {
 	rec, _, fake := throughCable(t, path)
 	rec.watching(true)
 	streams := map[*stream]bool{}
-	until(t, "two streams opened anew", func() bool {
+	until(t, "two streams opened again", func() bool {
 		rec.watching(true)
 		time.Sleep(150 * time.Millisecond) // a stream of less than a second of real time counts as broken
 		looked := fake.looks.Load()

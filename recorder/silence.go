@@ -12,7 +12,7 @@ import (
 
 // A connection can survive and say nothing: a proxy that answers for a server that is gone, a server that forgot a
 // watch. API servers send each watch a bookmark about once a minute, but not where nothing ever happened, so silence
-// proves nothing. A stream that was silent for silenceLimit is opened anew: a cheap request that also brings what it
+// proves nothing. A stream that was silent for silenceLimit is opened again: a cheap request that also brings what it
 // has missed. If it had missed nothing, nothing happened, and there is no gap; else the gap begins at its last sign of
 // life.
 const (
@@ -28,7 +28,7 @@ const (
 // suspect is what a silent watch has to answer for.
 type suspect struct {
 	from  time.Time // its last sign of life
-	until string    // versions up to this one were there when it was opened anew
+	until string    // versions up to this one were there when it was opened again
 }
 
 // listenForSilence ends streams that are silent for too long, until ctx ends.
@@ -43,7 +43,7 @@ func (r *Recorder) listenForSilence(ctx context.Context) {
 		}
 		for _, w := range r.all() {
 			if s := w.overdue(r.now()); s != nil {
-				klog.FromContext(ctx).V(2).Info("Watch is silent, it is opened anew", "kind", w.kind)
+				klog.FromContext(ctx).V(2).Info("Watch is silent, it is opened again", "kind", w.kind)
 				s.Stop()
 			}
 		}

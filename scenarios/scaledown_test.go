@@ -127,7 +127,7 @@ var _ = Describe("Scale-down", func() {
 		Expect(report).To(MatchGolden(golden("empty-nodes-in-bulk")))
 	}, SpecTimeout(2*time.Minute))
 
-	It("begins to count anew when a pod has been on an unneeded node", func(ctx SpecContext) {
+	It("begins to count again when a pod has been on an unneeded node", func(ctx SpecContext) {
 		report := Replay(ctx, Recording("unneeded-timer-reset"), ClusterAutoscaler())
 
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 1}))

@@ -33,7 +33,7 @@ var scaleUpFlags = []Flag{
 	{"node-info-cache-expire-time", "duration", "87600h0m0s", Modelled, "how long the example of a group is remembered"},
 	{"ok-total-unready-count", "int", "3", Modelled, "so many nodes may always be unready"},
 	{"parallel-scale-up", "bool", "false", Modelled, "go on with other groups when one refuses to grow"},
-	{"record-duplicated-events", "bool", "false", Modelled, "write each event anew, not once in five minutes"},
+	{"record-duplicated-events", "bool", "false", Modelled, "write each event again, not once in five minutes"},
 	{"scale-from-unschedulable", "bool", "false", Modelled, "a cordoned node may be the example of its group"},
 	{"scale-up-from-zero", "bool", "true", Modelled, "act while no node is ready"},
 	{"scan-interval", "duration", "10s", Modelled, "time between two loops when nothing asks for one sooner"},

@@ -95,7 +95,7 @@ func (g *listing) update(pods []*corev1.Pod, classify func(*corev1.Pod) (podClas
 	g.sort(counts, pending)
 }
 
-// sort makes the lists anew from the classes: one array for all nodes, cut by their counts.
+// sort makes the lists again from the classes: one array for all nodes, cut by their counts.
 func (g *listing) sort(counts []int32, pending int) {
 	total, filled := int32(0), 0
 	for _, n := range counts {

@@ -92,7 +92,7 @@ func (a *Autoscaler) newLoop(now time.Time, d *scalehist.Decision) *loop {
 		stay: make(map[string]string, a.state.nodes), resourceUnready: map[string]int{}}
 }
 
-// refresh reads the node groups anew, after the provider changed a size.
+// refresh reads the node groups again, after the provider changed a size.
 func (l *loop) refresh() {
 	l.groups = l.a.provider.Groups()
 	l.group = make(map[string]scalehist.NodeGroup, len(l.groups))

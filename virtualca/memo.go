@@ -50,7 +50,7 @@ func (k *planKey) sameOwners(o *planKey) bool {
 	return slices.Equal(k.rss, o.rss) && slices.Equal(k.sss, o.sss) && slices.Equal(k.dss, o.dss) && slices.Equal(k.jobs, o.jobs) && slices.Equal(k.rcs, o.rcs)
 }
 
-// ownersOf are the controllers of this loop's cluster, read anew when one has changed.
+// ownersOf are the controllers of this loop's cluster, read again when one has changed.
 func (d *downState) ownersOf(l *loop, k *planKey) *drain.Owners {
 	if d.owners == nil || !k.sameOwners(&d.ownersKey) {
 		d.owners, d.ownersKey = drain.NewOwners(l.objects), k.cloned()

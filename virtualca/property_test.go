@@ -165,7 +165,7 @@ func TestSameScaleDowns(t *testing.T) {
 	}
 }
 
-// TestMemo: a plan that is recalled is the plan that would be made anew.
+// TestMemo: a plan that is recalled is the plan that would be made again.
 func TestMemo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, groups := drawWorld(t)

@@ -208,7 +208,7 @@ func TestTaintFailure(t *testing.T) {
 	}
 }
 
-// TestUnneededClock: one loop in which the node is needed starts it anew.
+// TestUnneededClock: one loop in which the node is needed starts it again.
 func TestUnneededClock(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Nodes: nodesOf("a", 1)}}
 	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 1, 5)}, quick(), cloudprovider.Options{})

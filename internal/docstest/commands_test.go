@@ -202,7 +202,7 @@ func (c *check) judge(t *testing.T, name string) []string {
 		if fresh, ok := updated(c.shown, c.out); ok {
 			return fresh
 		}
-		t.Errorf("%s:%d: lines the page shows are not printed any more: choose anew which to show: %s\n%s", name, c.line, c.text, indented(c.out))
+		t.Errorf("%s:%d: lines the page shows are not printed any more: choose again which to show: %s\n%s", name, c.line, c.text, indented(c.out))
 		return nil
 	}
 	t.Errorf("%s:%d: %s\n%v(go test ./internal/docstest -update accepts what is printed now)", name, c.line, c.text, err)

@@ -140,7 +140,7 @@ func indented(lines []string) string {
 }
 
 // updated is what the page is to show of what was printed: all of it, or, where the page elides lines, those that look like the
-// ones it has, in the same places. false if one of them is not printed any more: then somebody must choose anew.
+// ones it has, in the same places. false if one of them is not printed any more: then somebody must choose again.
 func updated(shown, printed []string) ([]string, bool) {
 	end := shown[len(trimmed(shown)):]
 	shown, printed = trimmed(shown), trimmed(printed)

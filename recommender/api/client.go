@@ -30,7 +30,7 @@ type ClientOptions struct {
 	// a request names none: "http://127.0.0.1:8600#optimal".
 	URL string
 	// CAFile holds PEM certificates of authorities to trust, instead of the system's. CertFile and KeyFile are the client's
-	// own. TokenFile holds a bearer token in its first line, and is read anew for each request.
+	// own. TokenFile holds a bearer token in its first line, and is read again for each request.
 	CAFile, CertFile, KeyFile, TokenFile string
 	// Timeout bounds one try; default two minutes.
 	Timeout time.Duration

@@ -22,7 +22,7 @@ import (
 	"github.com/scalehist/scalehist/simulator/drain"
 )
 
-var update = flag.Bool("update", false, "write openapi.json and docs/recommender.openapi.json anew")
+var update = flag.Bool("update", false, "write openapi.json and docs/recommender.openapi.json again")
 
 // TestOpenAPI holds the published document, and the one that is served, against the types.
 func TestOpenAPI(t *testing.T) {
@@ -136,7 +136,7 @@ func openAPI(t *testing.T) []byte {
 		"openapi":           "3.1.0",
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
 		"info": object{"title": "scalehist recommender", "version": "v1", "license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
-			"description": "Says which node groups should grow, and which nodes could go, for one snapshot of a cluster. Whoever answers POST /v1/recommend, in any language, can be replayed: scalehist replay --autoscaler URL."},
+			"description": "Says which node groups should grow, and which nodes could go, for one snapshot of a cluster. Any service that answers POST /v1/recommend, in any language, can be replayed: scalehist replay --autoscaler URL."},
 		"paths": object{
 			PathRecommend: object{"post": object{"operationId": "recommend", "summary": "Recommend for a snapshot",
 				"parameters": []object{

@@ -137,7 +137,7 @@ type stored struct {
 	times    string
 }
 
-// decode builds the object anew: it shares nothing with other versions of the same content.
+// decode builds the object again: it shares nothing with other versions of the same content.
 func (v stored) decode() (scalehist.Object, error) {
 	o := v.content.DeepCopyObject().(scalehist.Object)
 	info := kinds[v.key.kind]

@@ -209,7 +209,7 @@ func initialLines(ctx context.Context, q queryer, l *loader, from time.Time) ([]
 	return out, err
 }
 
-// markLines are recordings and gaps, clipped to the window and numbered anew.
+// markLines are recordings and gaps, clipped to the window and numbered again.
 func markLines(ctx context.Context, q queryer, from, to time.Time) ([]placed, error) {
 	recordings, err := readRecordings(ctx, q)
 	if err != nil {

@@ -64,5 +64,5 @@ func readOrigin(ctx context.Context, q queryer) (scalehist.Origin, error) {
 }
 
 // VirtualIdentity is the identity of every cluster that lives in virtual time: its API server, and with it the UIDs, are
-// made anew for each recording.
+// made again for each recording.
 const VirtualIdentity = "virtual"

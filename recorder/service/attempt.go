@@ -30,7 +30,7 @@ type recording interface {
 	Refused() []recorder.Refused
 }
 
-// prepare makes the recorder of an attempt. What it reads, it reads anew each time.
+// prepare makes the recorder of an attempt. What it reads, it reads again each time.
 func prepare(c *Cluster, path, source string, wall clock.Clock) (r recording, server string, err error) {
 	cfg, err := c.restConfig()
 	if err != nil {

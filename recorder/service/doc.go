@@ -2,7 +2,7 @@
 //
 //   - Cluster: one entry of the configuration; its history is <dir>/<name>.db.
 //   - Attempt: one Recorder from its start to its end. When it fails, the next one follows after a backoff, with the
-//     kubeconfig read anew.
+//     kubeconfig read again.
 //   - Reload: the configuration, and every file it names, is watched. What changed is restarted, what went is ended,
 //     what did not change goes on. A configuration that is wrong changes nothing; the reason is kept in ConfigStatus.
 //

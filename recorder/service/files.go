@@ -14,7 +14,7 @@ import (
 // files tells when one of some files may have changed. It watches their directories, because files are replaced: by
 // editors with a rename, by the kubelet by swapping the link ..data that a ConfigMap's files go through.
 type files struct {
-	// changed gets a value after changes; what came while nobody listened is one value. Reading the files anew and
+	// changed gets a value after changes; what came while nobody listened is one value. Reading the files again and
 	// comparing is up to the receiver: nothing waits for writers to be done, a half-written file is followed by another
 	// change.
 	changed chan struct{}

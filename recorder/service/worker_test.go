@@ -174,7 +174,7 @@ func TestNoAnswer(t *testing.T) {
 	<-a.ended
 }
 
-// TestReload: what changed starts anew, what went ends, what is new begins, the rest goes on; what is wrong changes
+// TestReload: what changed starts again, what went ends, what is new begins, the rest goes on; what is wrong changes
 // nothing.
 func TestReload(t *testing.T) {
 	s := newStage(t, "clusters: [{name: a, kubeconfig: x}, {name: b, kubeconfig: x}, {name: c, kubeconfig: x}]")
@@ -211,7 +211,7 @@ func TestReload(t *testing.T) {
 	<-first["b"].ended
 	<-first["c"].ended
 	if a := <-s.attempts; a.cluster.Name != "b" || a.cluster.Kubeconfig != "other" {
-		t.Errorf("attempt of %+v, want b anew", a.cluster)
+		t.Errorf("attempt of %+v, want b again", a.cluster)
 	} else {
 		a.start <- nil
 	}
@@ -244,7 +244,7 @@ func TestReload(t *testing.T) {
 	<-first["a"].ended
 }
 
-// TestKubeconfigChanges: new credentials end a wait, and start a recording anew.
+// TestKubeconfigChanges: new credentials end a wait, and start a recording again.
 func TestKubeconfigChanges(t *testing.T) {
 	dir := t.TempDir()
 	credentials := filepath.Join(dir, "k.yaml")

@@ -32,7 +32,7 @@ func NewPods(cfg *rest.Config) (*Pods, error) {
 // pageSize is how many pods are asked for at once, by servers that keep to it; metrics-server gives all.
 const pageSize = 500
 
-// List gives what every container uses, at the instant the server measured it: asking twice before it measures anew
+// List gives what every container uses, at the instant the server measured it: asking twice before it measures again
 // gives the same. now stands for an instant that the server does not say.
 func (p *Pods) List(ctx context.Context, now time.Time) ([]history.Usage, error) {
 	var out []history.Usage

@@ -178,7 +178,7 @@ func (p *page) missing(c *Comparison) {
 		}
 		lines = append(lines, fmt.Sprintf("%s%s: %s", report.Some(r.names, 8), where, r.why))
 	}
-	p.list("Not told by the reports", lines)
+	p.list("Not in the reports", lines)
 }
 
 func (p *page) pair(pair Pair) {

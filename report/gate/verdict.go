@@ -196,13 +196,13 @@ func judge(l MetricLimit, base, candidate metrics.Value) Check {
 	alone := !slices.ContainsFunc(l.Limit.Alternatives, func(b Bound) bool { return b.Kind == Change || b.Kind == Relative })
 	switch {
 	case candidate.Value == nil && base.Value == nil:
-		c.Result, c.Why = NotJudged, "no report tells it: "+candidate.Missing
+		c.Result, c.Why = NotJudged, "no report has it: "+candidate.Missing
 		return c
 	case candidate.Value == nil:
-		c.Result, c.Why = Violated, "the baseline tells it, the candidate does not: "+candidate.Missing
+		c.Result, c.Why = Violated, "the baseline has it, the candidate has not: "+candidate.Missing
 		return c
 	case base.Value == nil && !alone:
-		c.Result, c.Why = Violated, "the candidate tells it, the baseline does not: "+base.Missing
+		c.Result, c.Why = Violated, "the candidate has it, the baseline has not: "+base.Missing
 		return c
 	case base.Value != nil && base.Unit != candidate.Unit:
 		c.Result, c.Why = Violated, fmt.Sprintf("the baseline is in %s, the candidate in %s", base.Unit, candidate.Unit)
@@ -222,7 +222,7 @@ func judge(l MetricLimit, base, candidate metrics.Value) Check {
 // moved says what a metric did: "pending.p95 went from 40s to 1m0s (+20s, +50 %)".
 func (c Check) moved() string {
 	if c.Candidate == nil {
-		return c.Metric + " is not told"
+		return c.Metric + " is not reported"
 	}
 	if c.Baseline == nil {
 		return fmt.Sprintf("%s is %s", c.Metric, metrics.Text(*c.Candidate, c.Unit))
@@ -299,9 +299,9 @@ func judgeTotal(l MetricLimit, pairs []pair) Check {
 func cannotAdd(base, candidate metrics.Value, unit string, others bool) string {
 	switch {
 	case candidate.Value == nil:
-		return "the baseline tells it, the candidate does not: " + candidate.Missing
+		return "the baseline has it, the candidate has not: " + candidate.Missing
 	case base.Value == nil:
-		return "the candidate tells it, the baseline does not: " + base.Missing
+		return "the candidate has it, the baseline has not: " + base.Missing
 	case base.Unit != candidate.Unit:
 		return fmt.Sprintf("the baseline is in %s, the candidate in %s", base.Unit, candidate.Unit)
 	case others && candidate.Unit != unit:

@@ -35,7 +35,7 @@ text{font:13px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fil
 `
 
 // ErrNothingToPlot: no row tells both metrics.
-var ErrNothingToPlot = errors.New("no replay tells both metrics of the plot")
+var ErrNothingToPlot = errors.New("no replay has both metrics of the plot")
 
 // mark is a place in the plot, with the rows that are there.
 type mark struct {

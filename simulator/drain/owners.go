@@ -4,7 +4,7 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
-// knownKinds are the controllers upstream knows to make a pod anew.
+// knownKinds are the controllers upstream knows to make a pod again.
 var knownKinds = []string{"ReplicationController", "ReplicaSet", "Job", "StatefulSet", "DaemonSet"}
 
 // Owners are the controllers of a cluster with the replicas they want. A kind of which there is not one was most

@@ -170,7 +170,7 @@ func replicaCount(j *Judge, p *corev1.Pod) Verdict {
 	return Verdict{}
 }
 
-// replicated: somebody makes the pod anew. With custom controllers skipped only the built-in kinds count.
+// replicated: somebody makes the pod again. With custom controllers skipped only the built-in kinds count.
 func (j *Judge) replicated(p *corev1.Pod) bool {
 	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil {

@@ -29,7 +29,7 @@ type state struct {
 }
 
 // current returns the PreFilter state of a shape for the snapshot as it is now. An older one is brought forward by
-// replaying the log where the plugins allow it, else made anew.
+// replaying the log where the plugins allow it, else made again.
 func (c *Checker) current(ctx context.Context, sh *shape) *state {
 	if st := sh.local; st != nil && c.stillLocal(sh, st) {
 		return st

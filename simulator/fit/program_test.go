@@ -205,7 +205,7 @@ func (p *program) fit(pod *corev1.Pod, at int, ok bool, want int, found bool) {
 }
 
 // TestProgramsAgainstPlainChecker: through any program of changes, forks and resets, every answer is that of the
-// scheduler's plugins asked anew. SCALEHIST_FIT_SEEDS sets how many programs.
+// scheduler's plugins asked again. SCALEHIST_FIT_SEEDS sets how many programs.
 func TestProgramsAgainstPlainChecker(t *testing.T) {
 	if n := os.Getenv("SCALEHIST_FIT_SEEDS"); n != "" {
 		if err := flag.Set("rapid.checks", n); err != nil {
@@ -236,7 +236,7 @@ func TestProgramsAgainstPlainChecker(t *testing.T) {
 				p.mark()
 			case op < 6:
 				p.change()
-			case op == 6 && p.draw("anew", 2) == 0:
+			case op == 6 && p.draw("again", 2) == 0:
 				p.reset()
 			default:
 				p.ask()

@@ -11,7 +11,7 @@ import (
 )
 
 // reference is the plain checker: lists of nodes and pods, copied at every fork, and for every question NodeInfos, a
-// PreFilter state and filter runs made anew. It has neither undo log nor memory.
+// PreFilter state and filter runs made again. It has neither undo log nor memory.
 type reference struct {
 	c     *Checker
 	nodes []refNode

@@ -121,7 +121,7 @@ func TestRecommendText(t *testing.T) {
 	}
 }
 
-// TestRecommendFromReport: decisions are made anew from the snapshots of a report with whole objects.
+// TestRecommendFromReport: decisions are made again from the snapshots of a report with whole objects.
 func TestRecommendFromReport(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "report")
 	replay := []string{"replay", fixture("two-machine-sizes"), "--control-plane", "memory", "--for", "26s", "--report-dir", dir}

@@ -92,7 +92,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
   # The same report from a real API server
   scalehist replay prod.db --control-plane envtest
 
-  # Decide each recorded scale-up anew from the moment before it
+  # Decide each recorded scale-up again from the moment before it
   scalehist replay prod.db --playback per-event -o json
 
   # Ask the recommender about each cluster that the cluster autoscaler decided about
@@ -257,7 +257,7 @@ func (f *replayFlags) options(cmd *cobra.Command, s IO, path string) ([]harness.
 			return nil, err
 		}
 	case isReport(path):
-		return nil, UsageErrorf(cmd, "%s is a report, not a history: replay its decisions anew with --playback snapshots", path)
+		return nil, UsageErrorf(cmd, "%s is a report, not a history: replay its decisions again with --playback snapshots", path)
 	}
 	// The defaults of flags are part of a scenario's hash.
 	settings.Scheduler = profile.Scoring(f.scheduler)

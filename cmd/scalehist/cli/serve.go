@@ -53,7 +53,7 @@ The configuration is YAML, or a directory with a file clusters.yaml, such as a m
     nodeGroups: auto           # as in 'scalehist record --node-groups'
     retain: 30d
 docs/serve.md has all keys, docs/serve.schema.json is their JSON Schema. The configuration and the kubeconfigs are read
-again when they change (and on SIGHUP): new clusters start, removed ones end, changed ones start anew. One that is wrong
+again when they change (and on SIGHUP): new clusters start, removed ones end, changed ones start again. One that is wrong
 changes nothing. A cluster that cannot be recorded is tried again, 1s to 5m apart, and does not concern the others.
 
 Without credentials it listens on this machine only. Another address needs --token-file (a bearer token, or the password

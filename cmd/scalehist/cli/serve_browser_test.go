@@ -115,7 +115,7 @@ func (p *tab) shot(name, scheme string, width, height int64) {
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}); err != nil {
 		p.t.Fatal(err)
 	}
-	// The plot is drawn anew for its width; two frames later it is on the screen.
+	// The plot is drawn again for its width; two frames later it is on the screen.
 	if _, err := chromedp.Run(p.ctx, chromedp.PollFunction[bool](`() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(true))))`,
 		chromedp.WithPollingTimeout(patience))); err != nil {
 		p.t.Fatal(err)

@@ -42,9 +42,9 @@ func (f *settingsFlags) add(cmd *cobra.Command) {
 		flags.StringVar(&f.Autoscaler, "autoscaler", f.Autoscaler, "the engine: "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender")
 	}
 	if !f.noPlayback {
-		kinds := "continuous, or per-event (each recorded scale-up anew)"
+		kinds := "continuous, or per-event (each recorded scale-up again)"
 		if !f.noSnapshot {
-			kinds = "continuous, per-event (each recorded scale-up anew), or snapshots (each decision of a report anew)"
+			kinds = "continuous, per-event (each recorded scale-up again), or snapshots (each decision of a report again)"
 		}
 		flags.StringVar(&f.Playback, "playback", f.Playback, kinds)
 	}

@@ -18,7 +18,7 @@ func keeping(t *testing.T, name string) string {
 	return replayed(t, name, "--full-snapshots")
 }
 
-// TestReplaySnapshots: a report is decided anew by another engine, with a verdict, as text and as JSON.
+// TestReplaySnapshots: a report is decided again by another engine, with a verdict, as text and as JSON.
 func TestReplaySnapshots(t *testing.T) {
 	dir := keeping(t, "two-machine-sizes")
 	code, stdout, stderr := run(t, t.Context(), "replay", dir, "--playback", "snapshots")
@@ -70,7 +70,7 @@ func TestReplaySnapshotsErrors(t *testing.T) {
 	}{
 		{"the report keeps no clusters to decide about: make it with 'scalehist replay --full-snapshots'", []string{dir, "--playback", "snapshots"}},
 		{"reads a report, and " + db + " is a history", []string{db, "--playback", "snapshots"}},
-		{"is a report, not a history: replay its decisions anew with --playback snapshots", []string{dir}},
+		{"is a report, not a history: replay its decisions again with --playback snapshots", []string{dir}},
 		{"--from has no effect on --playback snapshots", []string{dir, "--playback", "snapshots", "--from", "+1s"}},
 		{"--fault has no effect on --playback snapshots", []string{dir, "--playback", "snapshots", "--fault", "refuse:batch"}},
 		{"--truth: a snapshots playback has no outcome", []string{dir, "--playback", "snapshots", "--truth", "x.truth.json"}},

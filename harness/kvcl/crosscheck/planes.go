@@ -83,7 +83,7 @@ func (p *pair) empty(ctx context.Context) (ok bool, m *mismatch, err error) {
 	return false, m, nil
 }
 
-// restart begins anew with new control planes.
+// restart begins again with new control planes.
 func (p *pair) restart(ctx context.Context) error {
 	if err := p.close(); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (s *shrinker) try(ctx context.Context, p Program) bool {
 	return true
 }
 
-// attempt runs a program and empties the planes, anew if need be.
+// attempt runs a program and empties the planes, again if need be.
 func (p *pair) attempt(ctx context.Context, prog Program) (*mismatch, error) {
 	m, err := p.run(ctx, prog, nil)
 	if err != nil {

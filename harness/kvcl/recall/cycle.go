@@ -121,7 +121,7 @@ func (c *cycle) filter() (why string) {
 			continue
 		}
 		if len(nominated) != 0 && nominated[n.name] {
-			// The pods nominated to a node count as placed there unless they are less important: that is asked anew.
+			// The pods nominated to a node count as placed there unless they are less important: that is asked again.
 			st := c.f.RunFilterPluginsWithNominatedPods(c.ctx, c.state, c.pod, n.info)
 			if st.Code() == fwk.Error {
 				return "filter failed"

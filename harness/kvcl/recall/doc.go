@@ -12,8 +12,8 @@
 //     give (SignPod), and from what these leave out (see shapeKey).
 //   - An answer, the status of the filters and the raw scores, is remembered per shape and node, and holds for one generation
 //     of the node. Generations are numbered per process and never reused: they tell incarnations of a name apart too.
-//   - Scores that compare nodes are normalised anew for each pod, over the nodes that take it, by the plugins.
-//   - Default spreading counts pods: the counts are remembered per selector and node, the rest is computed anew.
+//   - Scores that compare nodes are normalised again for each pod, over the nodes that take it, by the plugins.
+//   - Default spreading counts pods: the counts are remembered per selector and node, the rest is computed again.
 //   - Stock is upstream's algorithm. Whatever is not proven to be the same goes there, and [Stats] counts why.
 //
 // Nothing is taken for granted about plugins that are not local: a cycle is ours only if PreFilter made the framework skip

@@ -121,7 +121,7 @@ func (t *tally) uncount(p *pod) {
 	p.budgets = p.budgets[:0]
 }
 
-// countMatches is the tally, taken anew when the budgets are others.
+// countMatches is the tally, taken again when the budgets are others.
 func (c *Cluster) countMatches() []matches {
 	t := &c.tally
 	if !t.stale {

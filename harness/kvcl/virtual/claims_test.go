@@ -162,7 +162,7 @@ func TestImmediateVolumesCount(t *testing.T) {
 	w.wantStorage("a-tmp Bound "+string(w.pod("a").UID), "pvc-default-a-tmp for a-tmp", "pvc-default-b-tmp for b-tmp", "pvc-default-a-tmp-2 for a-tmp")
 }
 
-// TestClaimsComeAgain: a claim that goes takes its volume along, and one of its name starts anew.
+// TestClaimsComeAgain: a claim that goes takes its volume along, and one of its name starts again.
 func TestClaimsComeAgain(t *testing.T) {
 	w := newStorageWorld(t)
 	w.add(storageClass("wait", storagev1.VolumeBindingWaitForFirstConsumer), storageClass("now", storagev1.VolumeBindingImmediate), node("n1", "4"))

@@ -13,8 +13,8 @@ import (
 func (c *Cluster) Recount() error {
 	kept := slices.Clone(c.countMatches())
 	c.tally.stale = true
-	if anew := c.countMatches(); !slices.Equal(kept, anew) {
-		return fmt.Errorf("budgets count %v, their pods are %v", kept, anew)
+	if again := c.countMatches(); !slices.Equal(kept, again) {
+		return fmt.Errorf("budgets count %v, their pods are %v", kept, again)
 	}
 	var next time.Time
 	daemons := map[string]int{}

@@ -165,7 +165,7 @@ func (c *Cluster) nextFinish() (finish, bool) {
 		if c.pods[f.key] == f.pod && !f.pod.done && f.pod.finishAt.Equal(f.at) {
 			return f, true
 		}
-		heap.Pop(&c.finishing) // gone since, or started anew
+		heap.Pop(&c.finishing) // gone since, or started again
 	}
 	return finish{}, false
 }

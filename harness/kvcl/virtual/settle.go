@@ -40,7 +40,7 @@ const (
 	PodReturned EventKind = "returned"
 	PodBound    EventKind = "bound"
 	PodVictim   EventKind = "preempted"
-	// PodLost: it was evicted or lost its node, and nobody makes it anew.
+	// PodLost: it was evicted or lost its node, and nobody makes it again.
 	PodLost EventKind = "lost"
 )
 
@@ -115,7 +115,7 @@ func (s *Step) merge(o kvcl.Settled) {
 		gone[b.Pod] = true
 	}
 	for _, u := range o.Unschedulable {
-		gone[u.Pod] = true // listed anew below
+		gone[u.Pod] = true // listed again below
 	}
 	s.Unschedulable = slices.DeleteFunc(s.Unschedulable, func(u kvcl.Unschedulable) bool { return gone[u.Pod] })
 	s.Unschedulable = append(s.Unschedulable, o.Unschedulable...)

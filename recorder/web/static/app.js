@@ -1,4 +1,4 @@
-// Keeps the page as the server would make it now: what is marked data-live is taken from the page anew, plots from the
+// Keeps the page as the server would make it now: what is marked data-live is taken from the page again, plots from the
 // API. Without this script the page shows the same, as it was when it was loaded.
 'use strict';
 

@@ -64,7 +64,7 @@ const Plot = (() => {
     const compact = figure.classList.contains('compact');
     const s = { ...raw, fromMs: Date.parse(raw.from), toMs: Date.parse(raw.to), steps: raw.steps.map((x) => ({ ...x, ms: Date.parse(x.at) })) };
     const hadFocus = figure.contains(document.activeElement);
-    const shown = pointed.get(figure); // what was read stays when the plot is drawn anew
+    const shown = pointed.get(figure); // what was read stays when the plot is drawn again
     figure.replaceChildren();
     if (!s.at.length) {
       html('p', 'none', figure, 'Nothing is recorded yet.');

@@ -23,7 +23,7 @@ func (pl *Plane) remove(ctx context.Context, it *item, namespace, objName string
 	return pl.server.Delete(ctx, it.kind, namespace, objName, it.apiUID)
 }
 
-// change edits an object and writes it, reading it anew when somebody else was faster. edit gets a copy of the
+// change edits an object and writes it, reading it again when somebody else was faster. edit gets a copy of the
 // latest version known; it returns false when there is nothing to write.
 func (pl *Plane) change(ctx context.Context, it *item, edit func(obj scalehist.Object) bool, sub ...string) error {
 	for try := 0; ; try++ {

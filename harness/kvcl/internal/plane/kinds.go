@@ -28,7 +28,7 @@ type Kind struct {
 	Status bool
 	// New returns an empty object.
 	New func() scalehist.Object
-	// patch makes the kind's slice of o anew from the one that was in from. ordinals are those of the objects in from; it
+	// patch makes the kind's slice of o again from the one that was in from. ordinals are those of the objects in from; it
 	// returns those of the objects in o.
 	patch func(o, from *scalehist.Objects, ordinals []int64, edits []edit) []int64
 }

@@ -127,7 +127,7 @@ export class Cluster {
     box.rest.textContent = nodes.length > most ? `and ${plural(nodes.length - most, "more node")}` : "no nodes";
   }
 
-  /** fillBox draws a node anew if its pods or its state changed. */
+  /** fillBox draws a node again if its pods or its state changed. */
   private fillBox(b: Box, n: NodeState, tiny: boolean): void {
     const sel = this.store.now.selected;
     const on = sel?.kind === "node" && sel.run === this.index && sel.row === n.row;

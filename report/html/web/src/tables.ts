@@ -150,10 +150,10 @@ function againstRecording(v: NonNullable<Run["verdict"]>, fold: Fold, jump: (t: 
 
 const scroll = (label: string, ...children: Node[]): HTMLElement => h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, children);
 
-/** events are the recorded scale-ups of a per-event playback, each decided anew. */
+/** events are the recorded scale-ups of a per-event playback, each decided again. */
 export function events(m: Model, store: Store): HTMLElement {
   const list = m.run.events ?? [];
-  return h("section", { class: "card", "aria-labelledby": "h-events" }, h("div", { class: "bar" }, h("h2", { id: "h-events" }, "Recorded scale-ups, decided anew"), h("p", { class: "sum" }, `${list.filter((e) => e.agreed).length} of ${list.length} the same`)),
+  return h("section", { class: "card", "aria-labelledby": "h-events" }, h("div", { class: "bar" }, h("h2", { id: "h-events" }, "Recorded scale-ups, decided again"), h("p", { class: "sum" }, `${list.filter((e) => e.agreed).length} of ${list.length} the same`)),
     scroll("Recorded scale-ups", h("table", null, h("thead", null, h("tr", null, ["moment", "recorded", "replayed", "verdict"].map((c) => h("th", { scope: "col" }, c)))),
       h("tbody", null, list.map((e) => h("tr", null, h("td", null, h("button", { type: "button", class: "link", onclick: () => store.set({ t: e.at, playing: false }) }, offset(e.at))), h("td", null, e.recorded), h("td", null, e.replayed),
         h("td", null, h("span", { class: `badge ${e.agreed ? "chosen" : "bad"}` }, e.agreed ? "the same" : "differs"))))))));
