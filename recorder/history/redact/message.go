@@ -222,7 +222,7 @@ var openWhys = map[string]bool{
 	"the watch could not resume and started over from a list":                            true,
 	"the watch was interrupted and did not come back before the recording ended":         true,
 	"the kind can be listed but not watched: what happened between two lists was missed": true,
-	"the watch was silent: what happened meanwhile was seen when it was opened again":     true,
+	"the watch was silent: what happened meanwhile was seen when it was opened again":    true,
 	"the writer was behind: what happened meanwhile was seen late":                       true,
 }
 
