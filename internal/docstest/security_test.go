@@ -13,30 +13,41 @@ var namedTest = regexp.MustCompile("`([a-z0-9/]+)\\.(Test[A-Za-z0-9_]+)`")
 
 // TestThreatsHaveTests: each row of the table of threats names tests, and they exist.
 func TestThreatsHaveTests(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
+	rowsHaveTests(t, filepath.Join("docs", "security.md"), "\n## Threats", "| threat |")
+}
+
+// TestRegressionsHaveTests: the table of scenarios/README.md names tests that are there.
+func TestRegressionsHaveTests(t *testing.T) {
+	rowsHaveTests(t, filepath.Join("scenarios", "README.md"), "\n## Regressions", "| what went wrong |")
+}
+
+// rowsHaveTests holds a table of three columns, of which the last names tests.
+func rowsHaveTests(t *testing.T, file, heading, header string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Threats")
+	_, section, _ := strings.Cut(string(text), heading)
 	rows := 0
 	for line := range strings.Lines(section) {
-		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| threat |") {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, header) {
 			continue
 		}
 		rows++
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		named := namedTest.FindAllStringSubmatch(cells[len(cells)-1], -1)
 		if len(cells) != 3 || len(named) == 0 || len(named) != strings.Count(cells[2], "`")/2 {
-			t.Errorf("want a threat, what holds, and tests as `folder.TestName`: %s", line)
+			t.Errorf("%s: want three cells, the last with tests as `folder.TestName`: %s", file, line)
 		}
 		for _, m := range named {
 			if !hasTest(t, m[1], m[2]) {
-				t.Errorf("there is no test %s in %s: %s", m[2], m[1], line)
+				t.Errorf("%s: there is no test %s in %s: %s", file, m[2], m[1], line)
 			}
 		}
 	}
 	if rows < 10 {
-		t.Errorf("found %d threats: where is the table?", rows)
+		t.Errorf("%s: found %d rows: where is the table?", file, rows)
 	}
 }
 
