@@ -123,6 +123,9 @@ func (o options) check() error {
 	if err := o.checkPlane(); err != nil {
 		return err
 	}
+	if o.Prices != nil && o.prices == nil {
+		return errors.New("a price file is read before a replay (Settings.PriceTable, and WithPrices)")
+	}
 	return o.Settings.check()
 }
 
@@ -177,5 +180,5 @@ func WithObserver(obs Observer) Option { return func(o *options) { o.observer = 
 func WithProgress(f func(Progress)) Option { return func(o *options) { o.progress = f } }
 
 // WithMoments keeps in the report the clusters about which it was decided while pods had no node, whole: for ReplaySnapshots, and for
-// whoever judges the decisions. Settings.FullSnapshots and Settings.Optimal keep them too.
+// those who judge the decisions. Settings.FullSnapshots and Settings.Optimal keep them too.
 func WithMoments() Option { return func(o *options) { o.moments = true } }

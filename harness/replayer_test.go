@@ -77,6 +77,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		want string
 	}{
 		{"no autoscaler", nil, "no autoscaler: pass harness.WithAutoscaler"},
+		{"prices that nobody read", []harness.Option{engine, harness.With(func(s *harness.Settings) { s.Prices = &harness.Prices{Table: "public"} })}, "a price file is read before a replay"},
 		{"negative batches", []harness.Option{engine, harness.WithBatchInterval(-time.Second)}, "batch interval -1s is negative"},
 		{"bounds of an unknown group", []harness.Option{engine, harness.With(func(s *harness.Settings) { s.SetBounds("sdt", 1, 2) })}, `bounds: unknown node group "sdt": there are big, std`},
 		{"delay of an unknown group", []harness.Option{engine, harness.WithProvisionDelay("sdt", 1)}, `provision delay: unknown node group "sdt": there are big, std`},

@@ -197,7 +197,7 @@ func (s *Settings) AllFaults(path func(string) string) ([]trace.Fault, error) {
 	return append(faults, s.Faults...), nil
 }
 
-// check refuses what no replay could do, whoever set it.
+// check refuses what no replay could do.
 func (s *Settings) check() error {
 	switch {
 	case s.Ties != "" && !slices.Contains(TiesKinds, s.Ties):

@@ -21,7 +21,7 @@ const (
 	Reserved Model = "reserved"
 )
 
-// Models are all of them, in the order they are told in.
+// Models are all of them, in the order in which they are listed.
 var Models = []Model{OnDemand, Spot, Reserved}
 
 // ParseModel reads the name of a model.

@@ -16,10 +16,15 @@ import (
 // SnapshotAt is the cluster as it was seen at t: every object whose version holds at t, decoded, the node groups and
 // the autoscaler's settings of that instant. Nothing recorded later is in it. Before the first recording it is empty.
 func (db *DB) SnapshotAt(ctx context.Context, t time.Time) (*scalehist.ClusterSnapshot, error) {
+	return db.snapshotOf(ctx, t, nil)
+}
+
+// snapshotOf is SnapshotAt of some kinds; nil is all.
+func (db *DB) snapshotOf(ctx context.Context, t time.Time, kinds []string) (*scalehist.ClusterSnapshot, error) {
 	objects := &scalehist.Objects{}
 	var groups []*v1alpha1.NodeGroup
 	err := db.read(ctx, "snapshot at "+t.UTC().Format(time.RFC3339Nano), func(q queryer) error {
-		return objectsAt(ctx, q, newLoader(q), t, nil, func(o scalehist.Object, _ *versionRow) error {
+		return objectsAt(ctx, q, newLoader(q), t, kinds, func(o scalehist.Object, _ *versionRow) error {
 			addTo(objects, &groups, o)
 			return nil
 		})

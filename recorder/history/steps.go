@@ -25,7 +25,7 @@ const sameStep = 10 * time.Second
 // the node groups; where no group's size was seen to change, from the events. source says which.
 func (db *DB) Steps(ctx context.Context) (steps []scalehist.RecordedStep, source string, err error) {
 	from, to := db.Span()
-	at, err := db.SnapshotAt(ctx, from)
+	at, err := db.snapshotOf(ctx, from, []string{"NodeGroup", "Node"})
 	if err != nil {
 		return nil, "", err
 	}

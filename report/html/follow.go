@@ -96,7 +96,7 @@ func (b *builder) buildPods() {
 	}
 }
 
-// follow writes down where each pod was when, as far as the report tells.
+// follow writes down where each pod was when, as far as the report shows.
 func (b *builder) follow() {
 	length := b.r.EndTime.Sub(b.r.StartTime)
 	nodes := map[string][]lives.Node{}
