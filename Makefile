@@ -13,10 +13,10 @@ SEED     ?= 1
 # What takes longest is begun first: go test keeps the order of its arguments.
 LONGEST   = ./scenarios ./cmd/scalehist/cli ./recorder ./harness/kvcl/crosscheck
 # What make quick leaves out: packages that boot API servers, run programs or build them, and half a minute of replays each.
-SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|internal/(attack|deps|docstest|mutation|realca|release)
+SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|recommender/horizontal/elasti/operator|internal/(attack|deps|docstest|mutation|realca|release)
 BENCH    ?= .
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS   = -X $(MODULE)/cmd/scalehist/cli.Version=$(VERSION)
+LDFLAGS   = -X $(MODULE)/cmd/scalehist/console.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
 .PHONY: help quick scenarios test record record-check golden lint crosscheck bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
@@ -45,7 +45,7 @@ record-check: assets ## Play every script again, and fail if a recording differs
 golden: assets ## Accept what everything does now as what it should do: timelines, pages, schemas, examples; read the diff before you commit it
 	$(GO) test ./scenarios -count=1 -args -update
 	$(GO) test ./harness/trace -run AnnotationsPage -update
-	$(GO) test ./virtualca -run Flags -update
+	$(GO) test ./virtualca/config -run Flags -update
 	$(GO) test ./engines -run Verdict -update
 	$(GO) test ./doctor ./report ./report/gate ./report/metrics ./report/ci ./report/compare ./cmd/scalehist/view -update
 	$(GO) test ./recommender/api -run OpenAPI -update

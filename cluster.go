@@ -138,7 +138,7 @@ type ClusterSnapshot struct {
 
 // Cluster is what an autoscaler may see of a cluster and do to it besides asking for nodes.
 type Cluster interface {
-	// Cluster lists the objects now.
+	// Cluster lists the objects now. Lists that it returned, and objects in them, stay as they were.
 	Cluster() *Objects
 	// Evict asks for an eviction through the API: a PodDisruptionBudget may refuse it, which is an error and worth
 	// another try. A pod that does not exist is an error for which apierrors.IsNotFound is true. After a nil error the

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -68,13 +69,17 @@ type Objects struct {
 	ConfigMaps             []*corev1.ConfigMap             `json:"configMaps,omitempty"`
 	RuntimeClasses         []*nodev1.RuntimeClass          `json:"runtimeClasses,omitempty"`
 	ResourceQuotas         []*corev1.ResourceQuota         `json:"resourceQuotas,omitempty"`
-	// Custom are the objects of a provider that scaling depends on (machine deployments, node pools): recorded, never
-	// given to a virtual cluster.
+	LimitRanges            []*corev1.LimitRange            `json:"limitRanges,omitempty"`
+	// HorizontalPodAutoscalers say what decided on replicas: recorded, never given to a virtual cluster.
+	HorizontalPodAutoscalers []*autoscalingv2.HorizontalPodAutoscaler `json:"horizontalPodAutoscalers,omitempty"`
+	// Custom are custom resources that scaling depends on (machine deployments, node pools, vertical autoscalers): recorded,
+	// never given to a virtual cluster.
 	Custom []*unstructured.Unstructured `json:"custom,omitempty"`
 }
 
 // Workloads lists the objects that are neither nodes nor pods, the ones others refer to first. RuntimeClasses,
-// ResourceQuotas and Custom are not among them: what they decide shows in the pods and node groups already.
+// ResourceQuotas, LimitRanges, HorizontalPodAutoscalers and Custom are not among them: what they decide shows in the
+// pods, workloads and node groups already.
 func (o *Objects) Workloads() []Object {
 	var out []Object
 	out = appendAll(out, o.Namespaces)

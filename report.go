@@ -46,6 +46,13 @@ type ReplayReport struct {
 	// Batches lists what each step fed in and what became of it.
 	Batches []Batch `json:"batches"`
 
+	// Controllers are the autoscalers of workloads that ran, in the order in which they act at one instant; WorkloadDecisions what they did,
+	// in time order: each run that acted, or whose explanation changed. Workloads are those they looked at, and those with load, in the order
+	// in which they were seen first. All are absent without controllers and load.
+	Controllers       []string           `json:"controllers,omitempty"`
+	Workloads         []WorkloadResult   `json:"workloads,omitempty"`
+	WorkloadDecisions []WorkloadDecision `json:"workloadDecisions,omitempty"`
+
 	Pending            PendingStats       `json:"pending"`
 	UnschedulableAtEnd []UnschedulablePod `json:"unschedulableAtEnd"`
 	Cost               *Cost              `json:"cost,omitempty"`
@@ -111,6 +118,75 @@ type NodeGroupResult struct {
 // Bounds are the group's name and bounds, for the texts that NodeGroup has for them.
 func (g NodeGroupResult) Bounds() NodeGroup {
 	return NodeGroup{Name: g.Name, MinSize: g.MinSize, MaxSize: g.MaxSize, GuessedMax: g.GuessedMax}
+}
+
+// WorkloadResult is one line of the workload table.
+type WorkloadResult struct {
+	WorkloadRef
+	// Controller set its replicas; empty where nobody did.
+	Controller string `json:"controller,omitempty"`
+	// Initial, Final and Peak are replicas that were wanted; ScaledUp and ScaledDown the sums of the controller's steps.
+	Initial    int32 `json:"initial"`
+	Final      int32 `json:"final"`
+	Peak       int32 `json:"peak"`
+	ScaledUp   int32 `json:"scaledUp"`
+	ScaledDown int32 `json:"scaledDown"`
+	// Replicas over time, the first at the start.
+	Replicas []ReplicasAt `json:"replicas"`
+	// SizedBy set the requests of its pods; empty where nobody did. Then Requests are the sums over its pods over time, and Evicted and Resized
+	// (in place) count pods that it was done to for them.
+	SizedBy  string       `json:"sizedBy,omitempty"`
+	Requests []RequestsAt `json:"requests,omitempty"`
+	Evicted  int32        `json:"evicted,omitempty"`
+	Resized  int32        `json:"resized,omitempty"`
+	// OOMKills are containers that were killed for using more memory than their limits.
+	OOMKills []OOMKill `json:"oomKills,omitempty"`
+	// Work is what became of the load, by metric.
+	Work []WorkResult `json:"work,omitempty"`
+}
+
+// ReplicasAt is how many replicas were wanted, and how many were ready, from an offset on.
+type ReplicasAt struct {
+	Offset Duration `json:"offset"`
+	Wanted int32    `json:"wanted"`
+	Ready  int32    `json:"ready"`
+}
+
+// RequestsAt is what the pods of a workload ask for together from an offset on: cores, and bytes of memory.
+type RequestsAt struct {
+	Offset Duration `json:"offset"`
+	CPU    float64  `json:"cpu"`
+	Memory float64  `json:"memory"`
+}
+
+// OOMKill is a container that was killed for using more memory than its limit, which is in bytes.
+type OOMKill struct {
+	Offset    Duration `json:"offset"`
+	Pod       string   `json:"pod"`
+	Container string   `json:"container"`
+	Limit     float64  `json:"limit"`
+	// Restarts is how often the container has been started again, this time with it.
+	Restarts int32 `json:"restarts"`
+}
+
+// WorkResult is what became of the demand for one metric: in its unit times seconds (core-seconds), or in items of a queue. What came In was
+// Served, Lost, or is Waiting.
+type WorkResult struct {
+	Metric    string  `json:"metric"`
+	Container string  `json:"container,omitempty"`
+	In        float64 `json:"in"`
+	Served    float64 `json:"served"`
+	Lost      float64 `json:"lost,omitempty"`
+	Waiting   float64 `json:"waiting,omitempty"`
+	// Throttled is the part of Lost that limits kept from being done.
+	Throttled float64 `json:"throttled,omitempty"`
+	// Requested is what running replicas asked for, Slack what they did not use of it, Overrun what they used beyond it: core-seconds of
+	// cpu, byte-seconds of memory.
+	Requested float64 `json:"requested,omitempty"`
+	Slack     float64 `json:"slack,omitempty"`
+	Overrun   float64 `json:"overrun,omitempty"`
+	// UnknownSeconds is how long the demand was not known.
+	UnknownSeconds float64 `json:"unknownSeconds,omitempty"`
 }
 
 // SizeAt is a target size from an offset on.

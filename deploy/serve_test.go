@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/cli"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/recorder/service"
 )
 
@@ -55,10 +56,10 @@ func TestCommandLine(t *testing.T) {
 			args = append(args, a)
 		}
 		var out, errs bytes.Buffer
-		code := cli.Execute(t.Context(), append(args, "--check"), cli.IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		code := cli.Execute(t.Context(), append(args, "--check"), console.IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 		// The kubeconfigs of the example exist in nobody's checkout, and a check says so.
-		missing := code == cli.ExitDiffered && strings.Count(errs.String(), "\n") == strings.Count(errs.String(), "no such file or directory\n")
-		if code != cli.ExitOK && !missing {
+		missing := code == console.ExitDiffered && strings.Count(errs.String(), "\n") == strings.Count(errs.String(), "no such file or directory\n")
+		if code != console.ExitOK && !missing {
 			t.Errorf("%s: scalehist %s: exit %d\n%s", dir, strings.Join(args, " "), code, errs.String())
 		}
 		loaded, err := service.Load(file)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/fsck"
-	"github.com/scalehist/scalehist/virtualca"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // Input is a window of a history as the rules see it.
@@ -212,7 +213,10 @@ func (in *Input) readMetrics(ctx context.Context, db *history.DB) error {
 		if err != nil {
 			return err
 		}
+		clock := s.Series == skewSeries || s.Series == jumpSeries
 		switch {
+		case clock && (math.IsNaN(s.Value) || math.IsInf(s.Value, 0)):
+			continue // of an object log: no clock is off by that
 		case s.Series == skewSeries && !s.At.After(in.From):
 			in.Clock = []clockNote{{in.From, s.Series, s.Value}} // until the next one
 			continue
@@ -240,9 +244,9 @@ func (in *Input) readMetrics(ctx context.Context, db *history.DB) error {
 
 // scanInterval is the autoscaler's at the start; upstream's default where its flags cannot be read.
 func (in *Input) scanInterval() time.Duration {
-	s, _, err := virtualca.ParseSettings(in.Settings[0].Settings)
+	s, _, err := config.ParseSettings(in.Settings[0].Settings)
 	if err != nil {
-		return virtualca.DefaultSettings().ScanInterval
+		return config.DefaultSettings().ScanInterval
 	}
 	return s.ScanInterval
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
-	"github.com/scalehist/scalehist/virtualca"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 var settingsRules = []Rule{
@@ -101,7 +101,7 @@ func kindOfWarning(w string) int {
 
 func warnings(in *Input, kind int) []Finding {
 	return settings(in, func(s scalehist.CASettings) []string {
-		_, all, err := virtualca.ParseSettings(s)
+		_, all, err := config.ParseSettings(s)
 		if err != nil {
 			return nil // SH406
 		}
@@ -152,7 +152,7 @@ func deprecatedFlags(_ context.Context, in *Input) ([]Finding, error) {
 
 func badSettings(_ context.Context, in *Input) ([]Finding, error) {
 	return settings(in, func(s scalehist.CASettings) []string {
-		if _, _, err := virtualca.ParseSettings(s); err != nil {
+		if _, _, err := config.ParseSettings(s); err != nil {
 			return []string{err.Error()}
 		}
 		return nil

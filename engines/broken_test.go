@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/virtualca"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // late is by how much the late autoscaler is late.
@@ -82,7 +83,7 @@ var defects = []defect{
 			return when(len(in.Truth.Steps) > 0, scalehist.QuestionSteps)
 		},
 		play: func(*trace.Input) []harness.Option {
-			return misled(func(s *virtualca.Settings) {
+			return misled(func(s *config.Settings) {
 				s.NewPodScaleUpDelay += late
 				s.Down.UnneededTime += late
 			}, nil)
@@ -121,7 +122,7 @@ func with(a harness.NewAutoscaler) []harness.Option {
 }
 
 // misled is the virtual cluster autoscaler with other settings, or with a cloud provider that does not do as asked.
-func misled(change func(*virtualca.Settings), mislead func(*cloudprovider.Provider) virtualca.CloudProvider) []harness.Option {
+func misled(change func(*config.Settings), mislead func(*cloudprovider.Provider) virtualca.CloudProvider) []harness.Option {
 	return with(func(env harness.Env) (scalehist.Autoscaler, error) {
 		var provider virtualca.CloudProvider = env.Provider
 		if mislead != nil {
@@ -131,8 +132,8 @@ func misled(change func(*virtualca.Settings), mislead func(*cloudprovider.Provid
 	})
 }
 
-func built(env harness.Env, provider virtualca.CloudProvider, change func(*virtualca.Settings)) (*virtualca.Autoscaler, error) {
-	settings, _, err := virtualca.ParseSettings(env.Settings)
+func built(env harness.Env, provider virtualca.CloudProvider, change func(*config.Settings)) (*virtualca.Autoscaler, error) {
+	settings, _, err := config.ParseSettings(env.Settings)
 	if err != nil {
 		return nil, err
 	}

@@ -3,15 +3,20 @@
 package engines
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/engines/program"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/recommender/api"
 	"github.com/scalehist/scalehist/virtualca"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // ClusterAutoscaler is the virtual cluster autoscaler with the recorded settings. expander, if given, overrides the
@@ -23,7 +28,7 @@ func ClusterAutoscaler(expander ...string) harness.NewAutoscaler {
 			s.Flags = append(slices.Clone(s.Flags), "--expander="+strings.Join(expander, ","))
 			env.InForce(s)
 		}
-		settings, warnings, err := virtualca.ParseSettings(s)
+		settings, warnings, err := config.ParseSettings(s)
 		if err != nil {
 			return nil, err
 		}
@@ -39,6 +44,12 @@ func ClusterAutoscaler(expander ...string) harness.NewAutoscaler {
 // CheckFlags refuses flags a user gave for the engine of a name that it would not understand. Recorded flags are taken
 // as they are, with warnings.
 func CheckFlags(name string, flags []string) error {
+	if path, ok := programOf(name); ok {
+		if len(flags) == 0 {
+			return nil
+		}
+		return program.Check(context.Background(), path, flags)
+	}
 	if isRemote(name) {
 		rest, err := takeRemoteFlags(&api.ClientOptions{}, flags)
 		if err != nil {
@@ -49,7 +60,7 @@ func CheckFlags(name string, flags []string) error {
 	if engine, _, _ := strings.Cut(name, ":"); engine == recommenderName {
 		return checkRecommenderFlags(flags)
 	}
-	return virtualca.CheckOverrides(flags)
+	return config.CheckOverrides(flags)
 }
 
 // Names are the engines Named knows.
@@ -61,13 +72,46 @@ func Names() []string {
 	return names
 }
 
+// execPrefix is in front of the path of a cluster-autoscaler binary.
+const execPrefix = "exec:"
+
+// programOf is the path of an engine's name that is a binary.
+func programOf(name string) (path string, ok bool) { return strings.CutPrefix(name, execPrefix) }
+
+// Exec is a cluster-autoscaler binary that is built with the externalgrpc provider, as an engine in real time.
+func Exec(path string) harness.Option { return harness.WithFreeRunner(program.New(path)) }
+
+// IsExec says whether an engine's name is a binary, whose replay takes place in real time.
+func IsExec(name string) bool { return strings.HasPrefix(name, execPrefix) }
+
+// Engine is the engine of a name as the command line takes it, as an option of a replay: one of Names, the URL of a recommender, or exec:PATH, a
+// cluster-autoscaler binary.
+func Engine(name string) (harness.Option, error) {
+	path, ok := programOf(name)
+	if !ok {
+		engine, err := Named(name)
+		return harness.WithAutoscaler(engine), err
+	}
+	if path == "" {
+		return nil, errors.New("autoscaler exec: without a path: write exec:/path/to/cluster-autoscaler")
+	}
+	found, err := exec.LookPath(path)
+	if err != nil {
+		return nil, fmt.Errorf("autoscaler %s: %w: give the path of a cluster-autoscaler binary that is built with the externalgrpc provider", name, err)
+	}
+	return Exec(found), nil
+}
+
 // Named is the engine of a name, as the command line takes it: one of Names, or the URL of a recommender.
 func Named(name string) (harness.NewAutoscaler, error) {
 	if isRemote(name) {
 		return Remote(name), api.CheckURL(name)
 	}
+	if IsExec(name) {
+		return nil, fmt.Errorf("autoscaler %s runs in real time and cannot be stepped: not here", name)
+	}
 	if !slices.Contains(Names(), name) {
-		return nil, fmt.Errorf("unknown autoscaler %q: choose one of %s, or the URL of a recommender", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown autoscaler %q: choose one of %s, the URL of a recommender, or exec:PATH, a cluster-autoscaler binary", name, strings.Join(Names(), ", "))
 	}
 	if engine, strategy, _ := strings.Cut(name, ":"); engine == recommenderName {
 		return Recommender(strategy), nil

@@ -9,8 +9,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recommender"
-	"github.com/scalehist/scalehist/virtualca"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // recommenderName is the engine, alone or with a strategy: "recommender:optimal".
@@ -58,13 +59,13 @@ func recommenderOptions(env harness.Env) (recommender.AutoscalerOptions, error) 
 	}
 	recorded := env.Settings
 	recorded.Flags = rest
-	s, _, err := virtualca.ParseSettings(recorded)
+	s, _, err := config.ParseSettings(recorded)
 	if err != nil {
 		return o, err
 	}
 	var ignored []string
 	for _, f := range rest {
-		if name := flagName(f); name != "" && !slices.Contains(sharedFlags, name) && !slices.Contains(silentFlags, name) && !slices.Contains(ignored, name) {
+		if name := caflags.Name(f); name != "" && !slices.Contains(sharedFlags, name) && !slices.Contains(silentFlags, name) && !slices.Contains(ignored, name) {
 			ignored = append(ignored, name)
 		}
 	}
@@ -91,7 +92,7 @@ func switchedOff(flags []string) bool {
 	off := false
 	for _, f := range flags {
 		_, value, hasValue := strings.Cut(f, "=")
-		switch flagName(f) {
+		switch caflags.Name(f) {
 		case "consolidate":
 			off = false
 		case "scale-down-enabled":
@@ -102,15 +103,6 @@ func switchedOff(flags []string) bool {
 	return off
 }
 
-// flagName is the name of a flag argument; "" for a value that stands by itself.
-func flagName(arg string) string {
-	if !strings.HasPrefix(arg, "-") {
-		return ""
-	}
-	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	return strings.ReplaceAll(name, "_", "-")
-}
-
 // checkRecommenderFlags refuses what neither the recommender nor, of what both follow, the cluster-autoscaler knows.
 func checkRecommenderFlags(flags []string) error {
 	o := recommender.DefaultAutoscalerOptions()
@@ -119,11 +111,11 @@ func checkRecommenderFlags(flags []string) error {
 		return err
 	}
 	for _, f := range rest {
-		if name := flagName(f); name != "" && !slices.Contains(sharedFlags, name) {
+		if name := caflags.Name(f); name != "" && !slices.Contains(sharedFlags, name) {
 			own := slices.Sorted(maps.Keys(recommender.FlagUsage()))
 			return fmt.Errorf("autoscaler flag --%s: the recommender has no such flag; its own are --%s, and of the cluster-autoscaler's it follows --%s",
 				name, strings.Join(own, ", --"), strings.Join(sharedFlags, ", --"))
 		}
 	}
-	return virtualca.CheckOverrides(rest)
+	return config.CheckOverrides(rest)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recommender/api"
 )
 
@@ -63,7 +64,7 @@ const nameTimeout = 10 * time.Second
 // takeRemoteFlags reads the engine's own flags, --name=value, into the options, and returns the others.
 func takeRemoteFlags(o *api.ClientOptions, flags []string) (others []string, err error) {
 	for _, arg := range flags {
-		name := flagName(arg)
+		name := caflags.Name(arg)
 		if !slices.Contains(remoteFlags, name) {
 			others = append(others, arg)
 			continue

@@ -81,7 +81,7 @@ func TestRemoteIsTheEngine(t *testing.T) {
 }
 
 func TestRemoteNames(t *testing.T) {
-	for name, want := range map[string]string{"http://": "want http://host:port", "https:///x": "want http://host:port", "nothing": "or the URL of a recommender"} {
+	for name, want := range map[string]string{"http://": "want http://host:port", "https:///x": "want http://host:port", "nothing": "the URL of a recommender"} {
 		if _, err := engines.Named(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}

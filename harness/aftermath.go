@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/agreement"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -36,14 +37,14 @@ func (r *run) aftermath(ctx context.Context) error {
 		if at.After(r.now) {
 			r.now = at
 		}
-		r.ledger.begin(r.now)
+		r.ledger.Begin(r.now)
 		if _, err := r.settleNodes(ctx, r.now); err != nil {
 			return err
 		}
-		r.ledger.measure(r.plane.Cluster())
-		r.ledger.commit(r.pending)
+		r.ledger.Measure(r.plane.Cluster())
+		r.ledger.Commit(r.pending)
 	}
-	r.ledger.finish(r.now, r.plane.Cluster())
+	r.ledger.Finish(r.now, r.plane.Cluster())
 	return nil
 }
 
@@ -87,7 +88,7 @@ func (r *run) creating(group string) bool {
 func (r *run) helped(e *scalehist.EventReplay) {
 	until := r.now.UTC()
 	e.Until, e.Unschedulable = &until, len(r.pending)
-	for _, n := range r.ledger.scaledNodes() {
+	for _, n := range r.ledger.ScaledNodes() {
 		for _, p := range n.Pods {
 			e.Placed = append(e.Placed, scalehist.Placement{Pod: p, Node: n.Name})
 		}
@@ -105,10 +106,10 @@ func (r *run) helped(e *scalehist.EventReplay) {
 func (r *run) eventReport(e scalehist.EventReplay, playback scalehist.Playback, source string) *scalehist.ReplayReport {
 	out := r.report(r.now, playback)
 	out.Events = []scalehist.EventReplay{e}
-	out.Agreement = eventAgreement(out.Events)
+	out.Agreement = agreement.OfEvents(out.Events)
 	out.Recorded = &scalehist.RecordedTruth{Source: source, ScaledUpNodeGroups: map[string]int{}, ScaledDownNodeGroups: map[string]int{},
 		FinalSizes: map[string]int{}, Steps: nonNil(e.Recorded)}
-	grown := net(e.Recorded)
+	grown := agreement.Net(e.Recorded)
 	for i := range out.NodeGroups {
 		g := &out.NodeGroups[i]
 		up, down, final := grown[g.Name], 0, g.Initial+grown[g.Name]

@@ -12,8 +12,10 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/ledger"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
+	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -25,7 +27,7 @@ func (p *snapshotPlayback) aside(ctx context.Context, s *scalehist.ClusterState,
 	o := p.opts
 	o.plane, o.ControlPlane = nil, Memory
 	r := &run{in: in, opts: o, now: in.Start, watch: p.watch, pending: map[types.NamespacedName]bool{}, changes: in.Changes, provider: provider,
-		end: in.End, scan: defaultScanInterval}
+		end: in.End, scan: defaultScanInterval, meter: load.NewMeter(nil)}
 	defer r.watch.time("apply")()
 	if r.plane, err = r.bootPlane(ctx); err != nil {
 		return nil, err
@@ -37,7 +39,7 @@ func (p *snapshotPlayback) aside(ctx context.Context, s *scalehist.ClusterState,
 	if _, err := r.settle(ctx, in.Start); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	r.ledger = newLedger(in, provider, r.plane.Cluster())
+	r.ledger = ledger.New(in, provider, r.plane.Cluster())
 	return r, nil
 }
 
@@ -74,7 +76,7 @@ func (p *snapshotPlayback) inputOf(s *scalehist.ClusterState) *trace.Input {
 			if virtual.FollowsNode(pod) {
 				continue // the virtual cluster gives each node its DaemonSet pods
 			}
-			in.Changes = append(in.Changes, scalehist.Change{At: s.At, Op: scalehist.OpAdd, Object: trace.AsPending(pod)})
+			in.Changes = append(in.Changes, scalehist.Change{At: s.At, Op: scalehist.OpAdd, Object: virtual.AsPending(pod.DeepCopy())})
 			continue
 		}
 		put(pod)
@@ -95,15 +97,15 @@ func delaysOf(results []scalehist.NodeGroupResult, groups []scalehist.NodeGroup)
 
 // place lets the pods without a node arrive and what was asked for come about, and completes the event by it.
 func (p *snapshotPlayback) place(ctx context.Context, r *run, e *scalehist.EventReplay) error {
-	r.ledger.begin(r.now)
+	r.ledger.Begin(r.now)
 	if err := r.feed(ctx, r.now); err != nil {
 		return err
 	}
 	if _, err := r.settleNodes(ctx, r.now); err != nil {
 		return err
 	}
-	r.ledger.measure(r.plane.Cluster())
-	r.ledger.commit(r.pending)
+	r.ledger.Measure(r.plane.Cluster())
+	r.ledger.Commit(r.pending)
 	if err := r.aftermath(ctx); err != nil {
 		return err
 	}

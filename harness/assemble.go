@@ -12,28 +12,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/harness/agreement"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
 // report puts the ledger into its final form. It shares nothing with the ledger that changes when more is played, and changes
 // nothing there.
 func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.ReplayReport {
-	l := r.ledger
 	out := &scalehist.ReplayReport{
 		Version: scalehist.ReportVersion, Scenario: r.in.Name, Autoscaler: r.engine.Name(), Playback: playback, Origin: r.in.Origin,
 		StartTime: r.in.Start, EndTime: end.UTC(), BatchInterval: scalehist.Duration(r.batch),
-		Decisions: nonNil(slices.Clone(l.decisions)), Loops: l.loops, Steps: nonNil(slices.Clone(l.steps)), Batches: nonNil(l.finalBatches()),
-		Settings: l.engineStart, SettingsChanges: slices.Clone(l.changes), Warnings: slices.Clone(l.warnings), Inputs: r.inputs(),
-		Start: l.start, End: l.end, Moments: l.moments.Moments(),
+		Inputs: r.inputs(),
 	}
+	r.ledger.Fill(out, end, r.opts.FullSnapshots)
 	for _, f := range r.opts.Faults {
 		out.Faults = append(out.Faults, f.String())
-	}
-	if r.opts.FullSnapshots {
-		out.Start, out.End = l.start.Whole(), l.end.Whole()
-	} else {
-		out.Start, out.End = l.start.Summary(), l.end.Summary()
 	}
 	out.ScaledUpNodeGroups, out.ScaledDownNodeGroups = map[string]int{}, map[string]int{}
 	steps := r.steps()
@@ -45,15 +38,13 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 		}
 	}
 	out.NodeGroups = r.groupResults(steps, r.truth(end))
-	out.ScaledUpNodes = l.scaledNodes()
-	out.Pending = l.pending(end)
-	out.UnschedulableAtEnd = unschedulable(l.end)
 	cost, warnings := r.cost(end)
 	out.Cost = cost
 	out.Warnings = append(out.Warnings, warnings...)
 	out.Warnings = append(out.Warnings, guessedBounds(out.NodeGroups)...)
 	out.Warnings = append(out.Warnings, assumedDelays(out.NodeGroups)...)
 	r.compare(out, steps, end)
+	r.ledger.Controllers(out, r.meter.Balances(end))
 	out.Run = r.runInfo()
 	return out
 }
@@ -76,21 +67,22 @@ func (r *run) compare(out *scalehist.ReplayReport, steps []scalehist.RecordedSte
 		}
 	}
 	out.Recorded = truth
-	c := comparison{
-		truth: truth, replayed: upTo, decisions: r.ledger.decisions, groups: r.in.NodeGroups, start: r.in.Start, until: until, scan: r.scan,
-		reached: r.ledger.reachedBy(end), cut: end.Before(r.in.End),
+	reached := r.ledger.ReachedBy(end)
+	c := agreement.Comparison{
+		Truth: truth, Replayed: upTo, Decisions: out.Decisions, Groups: r.in.NodeGroups, Start: r.in.Start, Until: until, Scan: r.scan,
+		Pending: reached.Pending, Left: reached.Left, Cut: end.Before(r.in.End),
 	}
 	for _, name := range slices.Sorted(maps.Keys(truth.ScaledUpNodeGroups)) {
 		if _, from := r.provisionDelay(name); from == "default" {
-			c.assumed = append(c.assumed, name)
+			c.Assumed = append(c.Assumed, name)
 		}
 	}
-	out.Agreement = c.agreement()
+	out.Agreement = c.Agreement()
 	if end.After(until) {
 		until = until.UTC()
 		out.Agreement.Until = &until
 	}
-	if r.ledger.loops == 0 {
+	if out.Loops == 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the replay ended before the autoscaler's first loop, one scan interval (%s) after the start", r.scan))
 	}
 	if !out.Agreement.Agreed && closer(truth.Steps, r.batch) {
@@ -134,7 +126,7 @@ func (r *run) steps() []scalehist.RecordedStep {
 
 func (r *run) groupResults(steps []scalehist.RecordedStep, truth *scalehist.RecordedTruth) []scalehist.NodeGroupResult {
 	var out []scalehist.NodeGroupResult
-	for _, g := range r.ledger.groupsAtZero {
+	for _, g := range r.ledger.Groups() {
 		now, _ := r.provider.Group(g.Name)
 		res := scalehist.NodeGroupResult{
 			Name: g.Name, MachineType: g.MachineType, Zone: g.Zone, MinSize: now.MinSize, MaxSize: now.MaxSize, GuessedMax: now.GuessedMax,
@@ -150,7 +142,7 @@ func (r *run) groupResults(steps []scalehist.RecordedStep, truth *scalehist.Reco
 			res.ScaledDown += max(0, s.From-s.To)
 			res.Sizes = append(res.Sizes, scalehist.SizeAt{Offset: scalehist.Duration(s.At.Sub(r.in.Start)), Size: s.To})
 		}
-		r.ledger.lived(&res, r.in.Start)
+		r.ledger.Lived(&res, r.in.Start)
 		res.ProvisionDelay, res.ProvisionDelayFrom = r.provisionDelay(g.Name)
 		if truth != nil {
 			final, up, down := truth.FinalSizes[g.Name], truth.ScaledUpNodeGroups[g.Name], truth.ScaledDownNodeGroups[g.Name]
@@ -159,25 +151,6 @@ func (r *run) groupResults(steps []scalehist.RecordedStep, truth *scalehist.Reco
 		out = append(out, res)
 	}
 	slices.SortFunc(out, func(a, b scalehist.NodeGroupResult) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
-
-// finalBatches tells in each batch what became of the pods it fed in, and where others got a node.
-func (l *ledger) finalBatches() []scalehist.Batch {
-	out := slices.Clone(l.batches)
-	for i, pods := range l.fedIn {
-		out[i].DeployedPods = make([]scalehist.DeployedPod, 0, len(pods))
-		for _, p := range pods {
-			out[i].DeployedPods = append(out[i].DeployedPods, p.entry)
-		}
-	}
-	for i, list := range l.placed {
-		for _, p := range list {
-			if !p.pod.fed || p.pod.entry.ScheduledAt != p.at {
-				out[i].Placed = append(out[i].Placed, p.Placement)
-			}
-		}
-	}
 	return out
 }
 
@@ -208,49 +181,6 @@ func (r *run) provisionDelay(group string) (scalehist.Duration, string) {
 		return scalehist.Duration(*r.opts.ProvisionDelay), "default"
 	}
 	return scalehist.Duration(cloudprovider.DefaultProvisionDelay), "default"
-}
-
-func (l *ledger) scaledNodes() []scalehist.ScaledNode {
-	pods := map[string][]string{}
-	for _, p := range l.end.ScheduledPods {
-		if !isDaemon(p) {
-			pods[p.NodeName] = append(pods[p.NodeName], p.Namespace+"/"+p.Name)
-		}
-	}
-	out := []scalehist.ScaledNode{}
-	for _, n := range l.nodeList {
-		if n.standing {
-			continue
-		}
-		s := scalehist.ScaledNode{Name: n.name, NodeGroup: n.group, RequestedAt: n.requested.UTC(), ReadyAt: n.joined.UTC(), Pods: pods[n.name], Offers: n.offers}
-		if !n.gone.IsZero() {
-			gone := n.gone.UTC()
-			s.RemovedAt = &gone
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// pending sums up the waits of all demands as of an instant that is not before the last step.
-func (l *ledger) pending(at time.Time) scalehist.PendingStats {
-	waits := make([]trace.Wait, 0, len(l.demands))
-	for _, p := range l.demands {
-		waits = append(waits, trace.Wait{For: p.waitedBy(at), Still: p.waits})
-	}
-	return trace.SumWaits(waits)
-}
-
-func unschedulable(s scalehist.ClusterSnapshot) []scalehist.UnschedulablePod {
-	out := []scalehist.UnschedulablePod{}
-	for _, p := range s.UnscheduledPods {
-		out = append(out, scalehist.UnschedulablePod{Namespace: p.Namespace, Name: p.Name, Message: p.Message})
-	}
-	return out
-}
-
-func isDaemon(p scalehist.PodInfo) bool {
-	return len(p.Owner) > 10 && p.Owner[:10] == "DaemonSet/" || len(p.Owner) > 5 && p.Owner[:5] == "Node/"
 }
 
 // staticPodOn is a group's static pod as the kubelet of a new node mirrors it.

@@ -15,28 +15,28 @@ import (
 )
 
 // cost is node time in the window, from joining to being gone, times the price of the machine type. Without a price
-// table there is none. A node whose machine type has no price is told, never counted as free: then there is no total.
+// table there is none. A node whose machine type has no price is reported, never counted as free: then there is no total.
 func (r *run) cost(end time.Time) (*scalehist.Cost, []string) {
 	if r.opts.prices == nil {
 		return nil, nil
 	}
 	c := &scalehist.Cost{Currency: r.opts.prices.Currency, NodeGroups: map[string]float64{}, NodeHours: map[string]float64{}}
 	var warnings []string
-	for _, n := range r.ledger.nodeList {
+	for _, n := range r.ledger.Nodes() {
 		to := end
-		if !n.gone.IsZero() {
-			to = n.gone
+		if !n.Gone.IsZero() {
+			to = n.Gone
 		}
-		group := n.group
+		group := n.Group
 		if group == "" {
 			group = "(not autoscaled)"
 		}
-		price, err := r.provider.NodePrice(n.object, n.joined, to)
+		price, err := r.provider.NodePrice(n.Object, n.Joined, to)
 		if err != nil {
 			warnings = append(warnings, fmt.Sprintf("no cost: %v", err))
 			continue
 		}
-		c.NodeHours[group] += to.Sub(n.joined).Hours()
+		c.NodeHours[group] += to.Sub(n.Joined).Hours()
 		c.NodeGroups[group] += price
 	}
 	if len(warnings) > 0 {

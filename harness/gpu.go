@@ -147,6 +147,6 @@ func (r *run) warnOfGPUs() {
 		flags = append(flags, c.Settings.Flags...)
 	}
 	for _, w := range gpuWarnings(rule, flags, r.in.AllGroups(), r.in.InitialNodes()) {
-		r.ledger.warn(w)
+		r.ledger.Warn(w)
 	}
 }

@@ -74,7 +74,8 @@ func TestLoopsWithoutEndAreRefused(t *testing.T) {
 
 // TestUnsupportedIsRefusedFirst: nothing is started for a window that cannot be replayed.
 func TestUnsupportedIsRefusedFirst(t *testing.T) {
-	in := &trace.Input{Start: epoch, End: epoch.Add(minute), NodeGroups: []scalehist.NodeGroup{{Name: "std", MaxSize: 3}}, Changes: []scalehist.Change{
+	epoch := time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)
+	in := &trace.Input{Start: epoch, End: epoch.Add(time.Minute), NodeGroups: []scalehist.NodeGroup{{Name: "std", MaxSize: 3}}, Changes: []scalehist.Change{
 		{At: epoch, Op: scalehist.OpAdd, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "a"},
 			Spec: corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu"}}}}}}}
 	engine := func(Env) (scalehist.Autoscaler, error) { return nil, errors.New("booted") }

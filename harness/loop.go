@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,8 +13,10 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/ledger"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
+	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -36,7 +39,7 @@ type run struct {
 	cluster  *virtual.Cluster
 	provider *cloudprovider.Provider
 	engine   scalehist.Autoscaler
-	ledger   *ledger
+	ledger   *ledger.Ledger
 	watch    *stopwatch
 
 	now      time.Time
@@ -52,16 +55,25 @@ type run struct {
 	settings []scalehist.SettingsChange
 	pending  map[types.NamespacedName]bool
 	faults   *nodeFaults
-	nodePods int64  // what Cluster.NodePods was at the last measure
-	signs    *signs // nil: none
+	// controllers act on workloads, whose work the meter has.
+	controllers []scalehist.Controller
+	configured  []scalehist.Change // changes of their configuration, still to come
+	load        []load.Series
+	meter       *load.Meter
+	nodePods    int64  // what Cluster.NodePods was at the last measure
+	signs       *signs // nil: none
 	// backoff is what the last loop said of groups that may not grow.
 	backoff []scalehist.GroupBackoff
+	free    *freeRun // nil: the loops of the autoscaler are ours to run
 }
 
 func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error) {
 	r := &run{
 		in: in, opts: o, now: in.Start, watch: newStopwatch(), pending: map[types.NamespacedName]bool{},
 		changes: in.Changes, groups: in.GroupChanges, settings: in.SettingsChanges,
+	}
+	if o.freeRunner != nil {
+		r.free = newFreeRun(r)
 	}
 	if r.provider, err = r.newProvider(); err != nil {
 		return nil, err
@@ -80,7 +92,7 @@ func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error)
 			_ = r.close() // the first error is the one to tell
 		}
 	}()
-	r.cluster = virtual.New(r.plane, virtual.Options{Termination: r.in.Termination})
+	r.cluster = virtual.New(r.plane, r.lives())
 	done = r.watch.time("apply")
 	err = r.cluster.Apply(ctx, in.Initial)
 	done()
@@ -93,12 +105,15 @@ func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error)
 	if _, err := r.settle(ctx, in.Start); err != nil {
 		return nil, err
 	}
-	r.ledger = newLedger(in, r.provider, r.plane.Cluster())
+	r.ledger = ledger.New(in, r.provider, r.plane.Cluster())
 	r.warnOfGPUs()
-	r.ledger.until = func() time.Time { return r.boundary(r.in.End) }
+	r.ledger.CompareUntil = func() time.Time { return r.boundary(r.in.End) }
 	r.faults = newNodeFaults(r)
 	if r.opts.Signs {
 		r.signs = newSigns(r)
+	}
+	if err := r.newControllers(); err != nil {
+		return nil, err
 	}
 	return r, r.newEngine(in.Settings)
 }
@@ -174,9 +189,12 @@ func CheckLoops(window, scan time.Duration) error {
 // newEngine builds the autoscaler with settings; a real one restarts when its Deployment changes.
 func (r *run) newEngine(s scalehist.CASettings) error {
 	s.Flags = append(append([]string(nil), s.Flags...), r.opts.Flags...)
+	if r.free != nil {
+		return r.free.configure(s)
+	}
 	inForce := s
 	engine, err := r.opts.autoscaler(Env{
-		Cluster: r.cluster, Provider: r.provider, Settings: s, Seed: r.opts.Seed, NamelessTies: r.opts.Ties == TiesByCreation, NodesAsStored: r.opts.Ties == TiesUpstream, Warn: r.ledger.warn,
+		Cluster: r.cluster, Provider: r.provider, Settings: s, Seed: r.opts.Seed, NamelessTies: r.opts.Ties == TiesByCreation, NodesAsStored: r.opts.Ties == TiesUpstream, Warn: r.ledger.Warn,
 		InForce: func(changed scalehist.CASettings) { inForce = changed },
 	})
 	if err != nil {
@@ -198,7 +216,7 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 	if r.now.Equal(r.in.Start) {
 		r.nextLoop = r.in.FirstLoop(r.scan)
 	}
-	r.ledger.settings(r.now, inForce)
+	r.ledger.Settings(r.now, inForce)
 	return nil
 }
 
@@ -211,7 +229,16 @@ func (r *run) play(ctx context.Context, end time.Time) error {
 			return err
 		}
 	}
+	if r.free != nil && r.started {
+		return errors.New("a free-running autoscaler is played once: make another replayer")
+	}
 	r.started = true
+	if r.free != nil {
+		if err := r.free.play(ctx, end); err != nil {
+			return err
+		}
+		return r.finished(end)
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -224,9 +251,14 @@ func (r *run) play(ctx context.Context, end time.Time) error {
 			return err
 		}
 	}
+	return r.finished(end)
+}
+
+// finished ends what is played at end.
+func (r *run) finished(end time.Time) error {
 	r.now = end
-	r.ledger.finish(end, r.plane.Cluster())
-	return nil
+	r.ledger.Finish(end, r.plane.Cluster())
+	return r.balanced(end)
 }
 
 // next is the instant of the next step: a batch boundary with something to feed in, a loop of the autoscaler, a node
@@ -252,6 +284,12 @@ func (r *run) next(end time.Time) time.Time {
 	}
 	if at, ok := r.faults.next(); ok {
 		sooner(at)
+	}
+	if at, ok := r.nextControl(); ok {
+		sooner(at)
+	}
+	if over, ok := r.meter.NextOver(); ok {
+		sooner(over.At)
 	}
 	if b, ok := r.engine.(scalehist.Background); ok {
 		if at, ok := b.NextWork(); ok {
@@ -309,31 +347,10 @@ func (r *run) boundary(at time.Time) time.Time {
 
 // step moves the clock to t and does everything that is due there.
 func (r *run) step(ctx context.Context, t time.Time) error {
-	r.now = t
-	r.ledger.begin(t)
-	if r.opts.observer.Stepping != nil {
-		if err := r.opts.observer.Stepping(ctx, t); err != nil {
-			return err
-		}
-	}
-	if err := r.feed(ctx, t); err != nil {
-		return err
-	}
-	if err := r.join(t); err != nil {
-		return err
-	}
-	if err := r.faults.happen(ctx, t); err != nil {
-		return err
-	}
-	fresh, err := r.settleNodes(ctx, t)
+	fresh, err := r.happen(ctx, t)
 	if err != nil {
 		return err
 	}
-	freed, err := r.work(ctx, t)
-	if err != nil {
-		return err
-	}
-	fresh = fresh || freed
 	// Upstream's pod observer wakes the loop early for pods that have just become unschedulable.
 	if !t.Before(r.nextLoop) || fresh {
 		if err := r.decide(ctx, t); err != nil {
@@ -353,12 +370,53 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 			r.nextLoop = t // pods it evicted and that found no node wake it as any others do
 		}
 	}
-	// A list of all pods is not made in a step that has nothing to measure, as most.
-	if n := r.cluster.NodePods(); n != r.nodePods || r.ledger.unmeasured() {
-		r.nodePods = n
-		r.ledger.measure(r.plane.Cluster())
+	return r.stepped(ctx, t)
+}
+
+// happen moves the clock to t and lets everything happen there but loops of the autoscaler. It says whether a pod became unschedulable.
+func (r *run) happen(ctx context.Context, t time.Time) (fresh bool, err error) {
+	r.now = t
+	r.ledger.Begin(t)
+	if r.opts.observer.Stepping != nil {
+		if err := r.opts.observer.Stepping(ctx, t); err != nil {
+			return false, err
+		}
 	}
-	r.ledger.commit(r.pending)
+	if err := r.feed(ctx, t); err != nil {
+		return false, err
+	}
+	if err := r.join(t); err != nil {
+		return false, err
+	}
+	if err := r.faults.happen(ctx, t); err != nil {
+		return false, err
+	}
+	if fresh, err = r.settleNodes(ctx, t); err != nil {
+		return fresh, err
+	}
+	freed, err := r.work(ctx, t)
+	if err != nil {
+		return fresh, err
+	}
+	fresh = fresh || freed
+	for _, act := range []func(context.Context, time.Time) (bool, error){r.outOfMemory, r.control} {
+		waits, err := act(ctx, t)
+		if err != nil {
+			return fresh, err
+		}
+		fresh = fresh || waits
+	}
+	return fresh, nil
+}
+
+// stepped ends a step: it measures, and writes down.
+func (r *run) stepped(ctx context.Context, t time.Time) error {
+	// A list of all pods is not made in a step that has nothing to measure, as most.
+	if n := r.cluster.NodePods(); n != r.nodePods || r.ledger.Unmeasured() {
+		r.nodePods = n
+		r.ledger.Measure(r.plane.Cluster())
+	}
+	r.ledger.Commit(r.pending)
 	if r.opts.observer.Stepped != nil {
 		if err := r.opts.observer.Stepped(ctx, t); err != nil {
 			return err
@@ -367,8 +425,8 @@ func (r *run) step(ctx context.Context, t time.Time) error {
 	if r.opts.progress != nil {
 		r.opts.progress(Progress{
 			Now: t, Start: r.in.Start, End: r.end,
-			Nodes: r.ledger.standing(), Pending: len(r.pending), LastDecision: r.ledger.lastSummary(),
-			LastAction: r.ledger.lastAction, Groups: r.provider.Groups,
+			Nodes: r.ledger.Standing(), Pending: len(r.pending), LastDecision: r.ledger.LastSummary(),
+			LastAction: r.ledger.LastAction(), Groups: r.provider.Groups,
 		})
 	}
 	return nil
@@ -396,19 +454,24 @@ func (r *run) feed(ctx context.Context, t time.Time) error {
 	if n == 0 {
 		return nil
 	}
-	batch := r.changes[:n]
+	batch := r.cluster.Withhold(r.changes[:n])
 	r.changes = r.changes[n:]
 	defer r.watch.time("apply")()
 	if err := r.cluster.Apply(ctx, batch); err != nil {
 		return err
 	}
-	for _, ch := range batch {
+	r.fed(batch)
+	return nil
+}
+
+// fed follows what came in.
+func (r *run) fed(changes []scalehist.Change) {
+	for _, ch := range changes {
 		if p, ok := ch.Object.(*corev1.Pod); ok && ch.Op != scalehist.OpUpdate {
 			delete(r.pending, scalehist.NameOf(p)) // gone, or another pod of that name
 		}
 	}
-	r.ledger.fed(batch)
-	return nil
+	r.ledger.Fed(changes)
 }
 
 // settleNodes lets nodes come and go that are due, and settles, until nothing is left to happen at t. It tells whether
@@ -447,7 +510,7 @@ func (r *run) nodes(ctx context.Context, t time.Time, events []cloudprovider.Eve
 			changes = append(changes, scalehist.Change{At: t, Op: scalehist.OpDelete, Object: namedNode(e.NodeName)})
 		}
 	}
-	r.ledger.nodes(events)
+	r.ledger.NodeEvents(events)
 	if len(changes) == 0 {
 		return nil
 	}
@@ -461,6 +524,9 @@ func (r *run) settle(ctx context.Context, t time.Time) (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if len(st.Fed) > 0 {
+		r.fed(st.Fed)
+	}
 	for _, e := range st.Events {
 		delete(r.pending, e.Pod) // bound, gone, or pending again
 	}
@@ -469,7 +535,8 @@ func (r *run) settle(ctx context.Context, t time.Time) (fresh bool, err error) {
 		r.pending[u.Pod] = true
 	}
 	if r.ledger != nil {
-		r.ledger.settled(t, st)
+		r.ledger.Settled(t, st)
+		r.follow(t)
 	}
 	return fresh, nil
 }
@@ -508,7 +575,7 @@ func (r *run) work(ctx context.Context, t time.Time) (fresh bool, err error) {
 
 // worked keeps what an autoscaler did between its loops.
 func (r *run) worked(ctx context.Context, t time.Time, d scalehist.Decision) error {
-	r.ledger.worked(d)
+	r.ledger.Worked(d)
 	if err := r.signs.write(ctx, d); err != nil {
 		return err
 	}
@@ -534,21 +601,8 @@ func (r *run) decide(ctx context.Context, t time.Time) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.engine.Name(), err)
 		}
-		if r.ledger.decided(d) && before != nil && asksForRoom(d) {
-			decided(before, d)
-			r.ledger.moments.Add(*before)
-		}
-		r.backoff = d.Backoff
-		if err := r.signs.write(ctx, d); err != nil {
+		if err := r.noted(ctx, before, d); err != nil {
 			return err
-		}
-		if d.Acted() {
-			klog.FromContext(ctx).Info("Decided", "offset", t.Sub(r.in.Start), "loop", d.Loop, "decision", d.Summary())
-		}
-		if r.opts.observer.Decided != nil {
-			if err := r.opts.observer.Decided(ctx, d); err != nil {
-				return err
-			}
 		}
 		if !d.Again {
 			return nil
@@ -561,7 +615,27 @@ func (r *run) decide(ctx context.Context, t time.Time) error {
 	return fmt.Errorf("%s asked for another loop %d times at one instant: it undoes its own work", r.engine.Name(), maxLoopsAtOnce)
 }
 
+// noted keeps a decision about the cluster as it was before, nil where nobody keeps that.
+func (r *run) noted(ctx context.Context, before *scalehist.ClusterState, d scalehist.Decision) error {
+	if r.ledger.Decided(d) && before != nil && asksForRoom(d) {
+		decided(before, d)
+		r.ledger.Moments.Add(*before)
+	}
+	r.backoff = d.Backoff
+	if err := r.signs.write(ctx, d); err != nil {
+		return err
+	}
+	if d.Acted() {
+		klog.FromContext(ctx).Info("Decided", "offset", d.At.Sub(r.in.Start), "loop", d.Loop, "decision", d.Summary())
+	}
+	if r.opts.observer.Decided == nil {
+		return nil
+	}
+	return r.opts.observer.Decided(ctx, d)
+}
+
 func (r *run) close() error {
+	r.free.close()
 	if r.plane == nil {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (f *nodeFaults) begin(ctx context.Context, t time.Time, fault trace.NodeFau
 		if fault.Node == "" {
 			target = "node group " + fault.NodeGroup
 		}
-		f.run.ledger.warn(fmt.Sprintf("fault %s at %s: %s has %d of the %d nodes it should hit", fault.Kind, moment.Stamp(t), target, len(nodes), want))
+		f.run.ledger.Warn(fmt.Sprintf("fault %s at %s: %s has %d of the %d nodes it should hit", fault.Kind, moment.Stamp(t), target, len(nodes), want))
 	}
 	for _, n := range nodes {
 		var err error
@@ -120,7 +120,7 @@ func (f *nodeFaults) reclaim(ctx context.Context, t time.Time, n *corev1.Node) e
 	if err := f.run.cluster.Apply(ctx, []scalehist.Change{change}); err != nil {
 		return err
 	}
-	f.run.ledger.fedNode(change, n)
+	f.run.ledger.FedNode(change, n)
 	if _, grouped := f.run.provider.GroupForNode(n); grouped {
 		f.run.provider.Forget(n.Name)
 		f.run.provider.Fill(t)

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
 	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -90,12 +92,19 @@ type Option func(*options)
 type options struct {
 	Settings
 	autoscaler  NewAutoscaler
-	plane       ControlPlaneFunc
-	prices      *prices.Table
-	observer    Observer
-	progress    func(Progress)
-	moments     bool
-	eventReport func(n int, r *scalehist.ReplayReport) error
+	freeRunner  NewFreeRunner
+	files       string
+	controllers []NewController
+	objects     []scalehist.Object
+	load        load.Source
+	// recordedLoad: load is what was recorded.
+	recordedLoad bool
+	plane        ControlPlaneFunc
+	prices       *prices.Table
+	observer     Observer
+	progress     func(Progress)
+	moments      bool
+	eventReport  func(n int, r *scalehist.ReplayReport) error
 }
 
 func resolve(opts []Option) options {
@@ -105,6 +114,9 @@ func resolve(opts []Option) options {
 	}
 	if o.ControlPlane == "" {
 		o.ControlPlane = DefaultControlPlane()
+	}
+	if o.freeRunner != nil && o.ControlPlane == Memory {
+		o.ControlPlane, o.plane = EnvTest, nil // a program needs an API server
 	}
 	if o.Ties == "" {
 		o.Ties = TiesUpstream
@@ -117,11 +129,29 @@ func resolve(opts []Option) options {
 }
 
 func (o options) check() error {
-	if o.autoscaler == nil {
+	if err := o.checkFreeRun(); err != nil {
+		return err
+	}
+	if o.autoscaler == nil && o.freeRunner == nil {
 		return errors.New("no autoscaler: pass harness.WithAutoscaler, for example engines.ClusterAutoscaler()")
 	}
 	if err := o.checkPlane(); err != nil {
 		return err
+	}
+	if o.Horizontal != "" && o.Horizontal != Recorded && len(o.controllers) == 0 {
+		return fmt.Errorf("horizontal %q: pass harness.WithController, for example engines.Horizontal(%[1]q)", o.Horizontal)
+	}
+	if o.Vertical != "" && o.Vertical != Recorded && len(o.controllers) == 0 {
+		return fmt.Errorf("vertical %q: pass harness.WithController, for example one of engines.Vertical(%[1]q)", o.Vertical)
+	}
+	if len(o.VerticalFlags) > 0 && o.Vertical == "" {
+		return errors.New("there are flags of a vertical autoscaler, but none is chosen (vertical)")
+	}
+	if scalehist.Playback(o.Playback).SingleMoments() && (o.Vertical != "" || o.Horizontal != "" || len(o.controllers) > 0 || o.load != nil) {
+		return fmt.Errorf("playback %s: controllers of workloads and load go with a continuous playback, in which time passes", o.Playback)
+	}
+	if o.Load != "" && o.load == nil || o.Objects != "" && o.objects == nil {
+		return errors.New("files of load and of objects are read before a replay (engines.Controls)")
 	}
 	if o.Prices != nil && o.prices == nil {
 		return errors.New("a price file is read before a replay (Settings.PriceTable, and WithPrices)")
@@ -136,7 +166,30 @@ func WithSettings(s Settings) Option { return func(o *options) { o.Settings = s 
 func With(change func(*Settings)) Option { return func(o *options) { change(&o.Settings) } }
 
 // WithAutoscaler sets the engine.
-func WithAutoscaler(a NewAutoscaler) Option { return func(o *options) { o.autoscaler = a } }
+func WithAutoscaler(a NewAutoscaler) Option {
+	return func(o *options) { o.autoscaler, o.freeRunner = a, nil }
+}
+
+// WithFreeRunner sets an engine that is a program of its own. The replay takes place in real time, against a real API server.
+func WithFreeRunner(f NewFreeRunner) Option {
+	return func(o *options) { o.autoscaler, o.freeRunner = nil, f }
+}
+
+// WithFiles names a directory for what programs write, such as their logs; it is made. Without it nothing is kept.
+func WithFiles(dir string) Option { return func(o *options) { o.files = dir } }
+
+// WithController adds a controller of workloads. Those that are due at one instant act in the order in which they were added.
+func WithController(c NewController) Option {
+	return func(o *options) { o.controllers = append(slices.Clip(o.controllers), c) }
+}
+
+// WithObjects adds objects that configure controllers, such as HorizontalPodAutoscalers.
+func WithObjects(objects ...scalehist.Object) Option {
+	return func(o *options) { o.objects = append(slices.Clip(o.objects), objects...) }
+}
+
+// WithLoad sets the work that workloads have to do. Instants are those of the recording.
+func WithLoad(s load.Source) Option { return func(o *options) { o.load = s } }
 
 // WithFlags overrides recorded autoscaler flags ("--expander=most-pods"): the last of a name wins.
 func WithFlags(flags ...string) Option {

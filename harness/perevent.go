@@ -4,19 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/agreement"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
 )
-
-// oneEvent is how close together recorded steps belong to one scale-up: a balanced plan is carried out group by group,
-// and a real autoscaler that has acted looks again at once, within tens of milliseconds.
-const oneEvent = 2 * time.Second
 
 // ReplayEvents replays each recorded scale-up by itself: the cluster stands as it was just before, the autoscaler
 // decides, and what it asks for is compared with what the recorded one did. Then the nodes join and the scheduler places pods, which
@@ -48,7 +43,7 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 	}
 	var events [][]scalehist.RecordedStep
 	if whole.Truth != nil {
-		events = scaleUpEvents(whole.Truth.Steps)
+		events = agreement.ScaleUpEvents(whole.Truth.Steps)
 	}
 	if len(events) == 0 {
 		return nil, errors.New("no scale-up was recorded in the window: there is no event to replay")
@@ -72,7 +67,7 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 	total.Moments = moments.Moments()
 	total.StartTime, total.EndTime = whole.Start, whole.End
 	total.Recorded = whole.Truth
-	total.Agreement = eventAgreement(total.Events)
+	total.Agreement = agreement.OfEvents(total.Events)
 	total.Inputs = append(slices.Clone(whole.Hashes), total.Inputs...)
 	// Each event has a time of its own, so waits, nodes and costs do not add up: the reports of the events have them.
 	total.Pending, total.ScaledUpNodes, total.Cost = scalehist.PendingStats{}, []scalehist.ScaledNode{}, nil
@@ -83,22 +78,6 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 		g.RecordedScaledUp, g.RecordedScaledDown, g.RecordedFinal = &up, &down, &final
 	}
 	return total, nil
-}
-
-// scaleUpEvents groups the recorded increases that belong together.
-func scaleUpEvents(steps []scalehist.RecordedStep) [][]scalehist.RecordedStep {
-	var out [][]scalehist.RecordedStep
-	for _, s := range steps {
-		if s.To <= s.From {
-			continue
-		}
-		if n := len(out); n > 0 && s.At.Sub(out[n-1][len(out[n-1])-1].At) <= oneEvent {
-			out[n-1] = append(out[n-1], s)
-			continue
-		}
-		out = append(out, []scalehist.RecordedStep{s})
-	}
-	return out
 }
 
 // replayEvent decides one recorded scale-up again, the nth, and plays what comes of it.
@@ -119,8 +98,8 @@ func replayEvent(ctx context.Context, rec *trace.Recording, o options, n int, so
 	if err := r.play(ctx, in.Start); err != nil {
 		return nil, err
 	}
-	e := scalehist.EventReplay{At: steps[0].At, Recorded: steps, Replayed: nonNil(r.steps()), Agreed: equalNets(net(steps), net(increases(r.steps())))}
-	decided := len(r.ledger.batches)
+	e := scalehist.EventReplay{At: steps[0].At, Recorded: steps, Replayed: nonNil(r.steps()), Agreed: agreement.SameGrowth(steps, r.steps())}
+	decided := r.ledger.Batches()
 	if err := r.aftermath(ctx); err != nil {
 		return nil, err
 	}
@@ -133,20 +112,6 @@ func replayEvent(ctx context.Context, rec *trace.Recording, o options, n int, so
 	report := r.eventReport(e, scalehist.PlaybackPerEvent, source)
 	report.Batches = report.Batches[:decided] // what came of them is of another time than the next event
 	return report, nil
-}
-
-// increases are what an event is judged by: the recorded ones hold nothing else.
-func increases(steps []scalehist.RecordedStep) []scalehist.RecordedStep {
-	return slices.DeleteFunc(slices.Clone(steps), func(s scalehist.RecordedStep) bool { return s.To <= s.From })
-}
-
-func equalNets(a, b map[string]int) bool {
-	for _, name := range unionKeys(a, b) {
-		if a[name] != b[name] {
-			return false
-		}
-	}
-	return true
 }
 
 // addEvent adds one event's report to the whole: sums, lists, and the last state as the end.
@@ -185,66 +150,4 @@ func addEvent(total, one *scalehist.ReplayReport) {
 	for name, bytes := range one.Run.PeakMemory {
 		total.Run.PeakMemory[name] = max(total.Run.PeakMemory[name], bytes)
 	}
-}
-
-// eventAgreement: every event agreed; the differences name those that did not, the groups add them up. No time passes within an
-// event, and nothing but growth is decided, so the only question with an answer is how groups grew.
-func eventAgreement(events []scalehist.EventReplay) *scalehist.Agreement {
-	a := &scalehist.Agreement{}
-	sums := map[string]*scalehist.GroupDifference{}
-	differ := 0
-	allRecorded, allReplayed := map[string]int{}, map[string]int{}
-	for _, e := range events {
-		recorded, replayed := net(e.Recorded), net(increases(e.Replayed))
-		for _, name := range unionKeys(recorded, replayed) {
-			allRecorded[name] += recorded[name]
-			allReplayed[name] += replayed[name]
-		}
-		if e.Agreed {
-			continue
-		}
-		differ++
-		for _, name := range unionKeys(recorded, replayed) {
-			if recorded[name] == replayed[name] {
-				continue
-			}
-			if sums[name] == nil {
-				sums[name] = &scalehist.GroupDifference{NodeGroup: name}
-			}
-			sums[name].Recorded += recorded[name]
-			sums[name].Replayed += replayed[name]
-			a.Differences = append(a.Differences, scalehist.Difference{
-				Kind: "size", Recorded: stepOf(e.Recorded, name), Replayed: stepOf(increases(e.Replayed), name),
-				Reason: fmt.Sprintf("event at %s: %s recorded %+d, replayed %+d", moment.Stamp(e.At), name, recorded[name], replayed[name]),
-			})
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		a.Groups = append(a.Groups, *sums[name])
-	}
-	grown := byGroup(scalehist.QuestionScaledUp, "+", allRecorded, allReplayed)
-	grown.Groups = a.Groups // sums over events may hide what single events differ in
-	grown.Verdict, grown.Text = scalehist.AnswerAgreed, "each event was decided alike"
-	if differ > 0 {
-		grown.Verdict, grown.Text = scalehist.AnswerDiffers, fmt.Sprintf("%d of %s decided otherwise", differ, counted(len(events), "event"))
-	}
-	for _, q := range scalehist.Questions {
-		if q == scalehist.QuestionScaledUp {
-			a.Questions = append(a.Questions, grown)
-			continue
-		}
-		a.Questions = append(a.Questions, scalehist.Answer{Question: q, Verdict: scalehist.AnswerUnknown, Text: "single moments were decided, and no time passed in them"})
-	}
-	a.Agreed = a.Agrees()
-	return a
-}
-
-// stepOf finds the first step of a group.
-func stepOf(steps []scalehist.RecordedStep, group string) *scalehist.RecordedStep {
-	for i := range steps {
-		if steps[i].NodeGroup == group {
-			return &steps[i]
-		}
-	}
-	return nil
 }

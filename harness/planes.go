@@ -61,6 +61,7 @@ func (o options) checkPlane() error {
 
 func (r *run) bootPlane(ctx context.Context) (kvcl.ControlPlane, error) {
 	o := kvcl.Options{Now: r.in.Start, Scoring: r.opts.Scheduler, TieBreak: tieBreaks[r.opts.Ties]}
+	r.free.serve(&o)
 	switch {
 	case r.opts.plane != nil:
 		return r.opts.plane(ctx, o)

@@ -15,7 +15,7 @@ func (r *run) regroup(t time.Time, c trace.GroupChange) error {
 		if !known {
 			return nil
 		}
-		r.ledger.groupWent(t, was)
+		r.ledger.GroupWent(t, was)
 		r.arrived = slices.DeleteFunc(r.arrived, func(n string) bool { return n == was.Name })
 		return r.provider.RemoveGroup(t, was.Name, func(node string) bool { return slices.Contains(c.Keep, node) })
 	}
@@ -23,13 +23,13 @@ func (r *run) regroup(t time.Time, c trace.GroupChange) error {
 		return err
 	}
 	if !known {
-		r.ledger.groupCame(t, c.Group)
+		r.ledger.GroupCame(t, c.Group)
 		r.arrived = append(r.arrived, c.Group.Name)
 	}
 	return nil
 }
 
-// join gives groups that have just come the nodes that stand and name them, and asks for those that are missing: whoever made
+// join gives groups that have just come the nodes that exist and name them, and asks for those that are missing: who made
 // the group asked for them, so no autoscaler counts them as its own.
 func (r *run) join(t time.Time) error {
 	if len(r.arrived) == 0 {
@@ -43,70 +43,11 @@ func (r *run) join(t time.Time) error {
 		if err := r.provider.Adopt(n); err != nil {
 			return err
 		}
-		if known := r.ledger.byNode[n.Name]; known != nil {
-			known.group = g
-		}
+		r.ledger.Joined(n.Name, g)
 	}
 	for _, g := range r.arrived {
 		r.provider.FillGroup(t, g)
 	}
 	r.arrived = nil
 	return nil
-}
-
-// groupLife is when a group came and went within a window; zero times are outside of it.
-type groupLife struct {
-	came, went time.Time
-	// last is the group as it went.
-	last scalehist.NodeGroup
-}
-
-func (l *ledger) lifeOf(name string) *groupLife {
-	if l.lives == nil {
-		l.lives = map[string]*groupLife{}
-	}
-	if l.lives[name] == nil {
-		l.lives[name] = &groupLife{}
-	}
-	return l.lives[name]
-}
-
-func (l *ledger) groupCame(at time.Time, g scalehist.NodeGroup) {
-	life := l.lifeOf(g.Name)
-	life.went = time.Time{}
-	if !slices.ContainsFunc(l.groupsAtZero, func(o scalehist.NodeGroup) bool { return o.Name == g.Name }) {
-		life.came = at
-		l.groupsAtZero = append(l.groupsAtZero, g)
-	}
-}
-
-func (l *ledger) groupWent(at time.Time, g scalehist.NodeGroup) {
-	life := l.lifeOf(g.Name)
-	life.went, life.last = at, g
-}
-
-// lived corrects the result of a group that came or went within the window: before and after it has no size, and what it came
-// and went with is nobody's step.
-func (l *ledger) lived(res *scalehist.NodeGroupResult, start time.Time) {
-	life := l.lives[res.Name]
-	if life == nil {
-		return
-	}
-	at := func(t time.Time, size int) scalehist.SizeAt {
-		return scalehist.SizeAt{Offset: scalehist.Duration(t.Sub(start)), Size: size}
-	}
-	if !life.came.IsZero() && life.came.After(start) {
-		first := at(life.came, res.Initial)
-		res.Sizes[0].Size = 0
-		if res.Initial > 0 {
-			res.Sizes = slices.Insert(res.Sizes, 1, first)
-		}
-		res.Initial = 0
-	}
-	if !life.went.IsZero() {
-		res.MinSize, res.MaxSize, res.Final = life.last.MinSize, life.last.MaxSize, 0
-		if life.last.TargetSize > 0 {
-			res.Sizes = append(res.Sizes, at(life.went, 0))
-		}
-	}
 }

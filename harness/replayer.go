@@ -10,6 +10,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -35,7 +36,7 @@ func NewReplayer(ctx context.Context, dbPath string, opts ...Option) (*Replayer,
 		return nil, err
 	}
 	r := &Replayer{opts: o, db: db}
-	if r.in, err = o.input(ctx, trace.Of(db), db); err != nil {
+	if r.in, err = r.opts.input(ctx, trace.Of(db), db); err != nil {
 		return nil, errors.Join(ofHistory(dbPath, err), r.Close())
 	}
 	if err := r.start(ctx); err != nil {
@@ -58,7 +59,21 @@ func (o *options) input(ctx context.Context, rec *trace.Recording, db *history.D
 	if err != nil {
 		return nil, err
 	}
-	return rec.Input(ctx, w)
+	in, err := rec.Input(ctx, w)
+	if err != nil || len(o.controllers) == 0 {
+		return in, err
+	}
+	window := trace.Window{From: in.Start, To: in.End}
+	if in.StartUps, err = rec.StartUps(ctx, window); err != nil || o.load != nil {
+		return in, err
+	}
+	series, warnings, err := rec.Load(ctx, window)
+	if err != nil {
+		return nil, err
+	}
+	o.load, o.recordedLoad = load.Given(series...), true
+	in.Warnings = append(in.Warnings, warnings...)
+	return in, nil
 }
 
 // NewInputReplayer is NewReplayer for causes that come from a script instead of a history.

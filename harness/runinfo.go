@@ -13,6 +13,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/trace"
+	"github.com/scalehist/scalehist/load"
 )
 
 // stopwatch measures where wall-clock time goes. It is the one place of the package that reads the wall clock, and
@@ -111,9 +112,18 @@ func (r *run) inputs() []scalehist.InputHash {
 		Bounds     map[string][2]int
 		Prices     any
 		Scoring    string
+		// What controllers are, are configured with, and have to do.
+		Controllers []string           `json:",omitempty"`
+		Objects     []scalehist.Object `json:",omitempty"`
+		Load        []load.Series      `json:",omitempty"`
+		Speed       float64            `json:",omitempty"`
 	}{
-		r.engine.Name(), r.in.Start, r.end, scalehist.Duration(r.batch), r.opts.Flags, r.ledger.engineStart, r.in.Faults, nodeFaultList(r.in.NodeFaults), r.opts.Seed,
+		r.engine.Name(), r.in.Start, r.end, scalehist.Duration(r.batch), r.opts.Flags, r.ledger.FirstSettings(), r.in.Faults, nodeFaultList(r.in.NodeFaults), r.opts.Seed,
 		r.in.ProvisionDelays, r.opts.ProvisionDelay, r.in.DeletionDelay, r.opts.bounds(), r.opts.prices, string(r.opts.Scheduler),
+		r.controllerNames(), r.opts.objects, r.load, r.opts.Speed,
+	}
+	if r.opts.recordedLoad {
+		scenario.Load = nil // it is in the history
 	}
 	b, err := json.Marshal(scenario)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -25,12 +26,22 @@ type Settings struct {
 	Playback string        `yaml:"playback,omitempty" jsonschema:"enum=continuous,enum=per-event" jsonschema_description:"continuous (default), or per-event: each recorded scale-up decided again from the moment before it."`
 
 	// Autoscaler is a name; which engine that is, the caller knows (WithAutoscaler).
-	Autoscaler  string          `yaml:"autoscaler,omitempty" jsonschema_description:"The engine: virtualca (default), recommender, recommender:STRATEGY, or the URL of a recommender."`
+	Autoscaler  string          `yaml:"autoscaler,omitempty" jsonschema_description:"The engine: virtualca (default), recommender, recommender:STRATEGY, the URL of a recommender, or exec:PATH, a cluster-autoscaler binary."`
 	Flags       []string        `yaml:"flags,omitempty" jsonschema_description:"Autoscaler flags that override the recorded ones: --expander=most-pods. The last of a name wins."`
 	NoScaleDown bool            `yaml:"noScaleDown,omitempty" jsonschema_description:"Keep the autoscaler from removing nodes, whatever was recorded or flags say. Engines that do not know --scale-down-enabled are as they were."`
 	Seed        int64           `yaml:"seed,omitempty" jsonschema_description:"What the real autoscaler leaves to chance: each seed is one of its possible runs. Default: 0."`
 	Ties        Ties            `yaml:"ties,omitempty" jsonschema:"enum=upstream,enum=hash,enum=creation" jsonschema_description:"How ties between equals are broken: upstream (default), hash, or creation."`
 	Scheduler   profile.Scoring `yaml:"scheduler,omitempty" jsonschema:"enum=default,enum=bin-packing" jsonschema_description:"Scoring of the scheduler."`
+
+	Speed float64 `yaml:"speed,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many times faster than real time an autoscaler is played that is a program of its own (exec:PATH). Above 1 its durations are divided, which distorts what it does: docs/out-of-tree.md. Default: 1."`
+
+	// Vertical is the name of the controller of requests, which the caller knows (WithController); it acts before that of replicas.
+	Vertical      string   `yaml:"vertical,omitempty" jsonschema_description:"What sets the requests of workloads: vpa (VerticalPodAutoscalers), or recorded. Default: requests are as recorded."`
+	VerticalFlags []string `yaml:"verticalFlags,omitempty" jsonschema_description:"Flags of the vertical autoscaler, as its recommender, updater and admission controller take them: --target-cpu-percentile=0.8."`
+	// Horizontal is the name of the controller of replicas; Recorded is known here, others to the caller (WithController).
+	Horizontal string `yaml:"horizontal,omitempty" jsonschema_description:"What sets the replicas of workloads: hpa (HorizontalPodAutoscalers), elasti (ElastiServices), or recorded. Default: pods come and go as recorded."`
+	Objects    string `yaml:"objects,omitempty" jsonschema_description:"File (YAML) with the objects that configure controllers: HorizontalPodAutoscalers, VerticalPodAutoscalers, their checkpoints, LimitRanges, ElastiServices. They stand for the recorded ones of their kinds."`
+	Load       string `yaml:"load,omitempty" jsonschema_description:"File (YAML) with the work that workloads do over time, which controllers see as metrics."`
 
 	ControlPlane    string         `yaml:"controlPlane,omitempty" jsonschema:"enum=envtest,enum=memory" jsonschema_description:"What the virtual cluster runs on: memory (default; the API server's registries), or envtest (a real API server). The report is the same."`
 	BatchInterval   time.Duration  `yaml:"batchInterval,omitempty" jsonschema_description:"Let recorded changes enter at these boundaries: all those up to one enter at it. Default: each at its own instant."`
@@ -202,6 +213,8 @@ func (s *Settings) check() error {
 	switch {
 	case s.Ties != "" && !slices.Contains(TiesKinds, s.Ties):
 		return fmt.Errorf("ties %q: choose hash, creation or upstream", s.Ties)
+	case s.Speed != 0 && (s.Speed < 1 || s.Speed > maxSpeed || math.IsNaN(s.Speed)):
+		return fmt.Errorf("speed %g: want 1 to %d", s.Speed, maxSpeed)
 	case s.BatchInterval < 0:
 		return fmt.Errorf("batch interval %s is negative", s.BatchInterval)
 	case s.FaultFile != "":

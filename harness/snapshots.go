@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/agreement"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -107,7 +108,7 @@ func (p *snapshotPlayback) event(ctx context.Context, first, n int) (err error) 
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	r.engine = engine
-	r.ledger.settings(state.At, settings)
+	r.ledger.Settings(state.At, settings)
 	e := scalehist.EventReplay{At: state.At, Recorded: nonNil(p.asked(first, n, &state))}
 	for loop := range maxLoopsAtOnce {
 		before := stateNow(state.At, state.Objects, provider, state.Backoff)
@@ -118,7 +119,7 @@ func (p *snapshotPlayback) event(ctx context.Context, first, n int) (err error) 
 			return fmt.Errorf("%s: %w", engine.Name(), err)
 		}
 		p.out.Loops++
-		r.ledger.decided(d)
+		r.ledger.Decided(d)
 		d.Loop = p.out.Loops        // each event has an autoscaler of its own, which counts from 1
 		if loop == 0 || d.Acted() { // the last look finds nothing left to ask for
 			p.out.Decisions = append(p.out.Decisions, d)
@@ -129,8 +130,8 @@ func (p *snapshotPlayback) event(ctx context.Context, first, n int) (err error) 
 			break
 		}
 	}
-	e.Replayed = nonNil(increases(resized(provider)))
-	e.Agreed = equalNets(net(e.Recorded), net(e.Replayed))
+	e.Replayed = nonNil(agreement.Increases(resized(provider)))
+	e.Agreed = agreement.SameGrowth(e.Recorded, e.Replayed)
 	if err := p.place(ctx, r, &e); err != nil {
 		return err
 	}
@@ -273,7 +274,7 @@ func (p *snapshotPlayback) finish() *scalehist.ReplayReport {
 	if p.opts.moments {
 		r.Moments = p.moments.Moments()
 	}
-	r.Agreement = eventAgreement(r.Events)
+	r.Agreement = agreement.OfEvents(r.Events)
 	r.Run = p.runInfo()
 	return r
 }

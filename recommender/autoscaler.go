@@ -49,13 +49,13 @@ type Autoscaler struct {
 	// unneeded is since when nodes could go.
 	unneeded map[string]time.Time
 	removals []*removal
-	// told is what the pods that are left were told last.
+	// told is what the events of the pods that are left said last.
 	told map[string]string
 }
 
 var _ scalehist.Background = (*Autoscaler)(nil)
 
-// NewAutoscaler makes an engine that has not run a loop yet. The name is told in reports. Impossible options are an error.
+// NewAutoscaler makes an engine that has not run a loop yet. The name is shown in reports. Impossible options are an error.
 func NewAutoscaler(name string, cluster scalehist.Cluster, provider Provider, r Recommender, o AutoscalerOptions) (*Autoscaler, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("recommender: %w", err)

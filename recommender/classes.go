@@ -99,7 +99,7 @@ func (cl *class) constraints(p *corev1.Pod) {
 	}
 }
 
-// attract takes a selector that cannot be parsed for one that selects all: the plugins tell of the error.
+// attract takes a selector that cannot be parsed for one that selects all: the plugins report the error.
 func (cl *class) attract(s *metav1.LabelSelector, namespace string) {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // mostNames bounds the pods an option names, as scalehist.Option has it.
 const mostNames = 20
 
-// explain carries a recommendation over to the decision, so that reports tell why without it.
+// explain carries a recommendation over to the decision, so that reports say why without it.
 func (l *loop) explain(r *Recommendation) {
 	d := l.d
 	d.FilteredSchedulable = len(r.Fits)
@@ -95,7 +95,7 @@ func options(r *Recommendation) []scalehist.Option {
 	return out
 }
 
-// events tells pods what came of them, in upstream's words.
+// events writes to pods what came of them, in upstream's words.
 func (l *loop) events(r *Recommendation, granted map[string]scalehist.ScaleUp) {
 	var plan []string
 	for _, s := range l.d.ScaleUps {

@@ -17,7 +17,7 @@
 // cluster. Pods are not preempted.
 //
 // The same Request gives the same Recommendation, byte by byte, whatever the parallelism and whatever was asked before. There
-// is no clock in here: Request.Now is the time, and whoever calls measures how long it took.
+// is no clock in here: Request.Now is the time, and the caller measures how long it took.
 //
 // Autoscaler puts a Recommender, in process or remote, behind scalehist.Autoscaler.
 //

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/scalehist/scalehist/recommender/bound"
 )
 
 // start is where strategies begin: after the existing nodes and the minimum sizes have taken what they can.
@@ -165,6 +167,18 @@ func (p *planner) problemOf(s *start, apart bool) *problem {
 		}
 	}
 	return b
+}
+
+// lowerBound is below the objective of every plan that takes the pods of the problem.
+func (b *problem) lowerBound() float64 {
+	out := bound.Problem{CPU: cpuSlot, Memory: memorySlot, Pods: podsSlot}
+	for k, i := range b.class {
+		out.Classes = append(out.Classes, bound.Class{Count: b.n[k], Demand: b.p.q.classes[i].demand, May: b.may[k]})
+	}
+	for _, t := range b.types {
+		out.Types = append(out.Types, bound.Type{Free: t.groups[0].free, Headroom: t.headroom, Objective: t.objective})
+	}
+	return out.Lower()
 }
 
 // groupAt is the group of the nth new node of a type: groups are filled in order.

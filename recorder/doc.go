@@ -23,7 +23,7 @@
 // What a reader may rely on outside of gaps:
 //
 //   - Of each kind, the state at an instant is one that the API server had: all changes up to some resource version and
-//     none after it.
+//     none after it. Of checkpoints of vertical recommenders, which are written every minute, it may be up to an hour old.
 //   - Between kinds, which are watched one by one, the changes of one transaction are in the order of their resource
 //     versions, whatever watch was faster. A change that arrives after the transaction that holds a later change of
 //     another kind bears a later instant, so kinds may differ by what the delivery of their watches differs: usually

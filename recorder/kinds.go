@@ -3,8 +3,10 @@ package recorder
 import (
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -38,7 +40,16 @@ type target struct {
 	keep func(scalehist.Object) bool
 	// needed: without it a recording says nothing.
 	needed bool
+	// live: a virtual cluster has none of it, and is not asked.
+	live bool
+	// every bounds how often a change of an object is recorded; 0: each is.
+	every time.Duration
 }
+
+// checkpointsEvery is how often the state of a vertical recommender is recorded. It writes a checkpoint of every container
+// with each of its loops, a minute apart, and what it has learnt decays by half in a day: one of the last hour is as good
+// to begin a replay with.
+const checkpointsEvery = time.Hour
 
 // targets are in the order in which objects of one instant are written: what others refer to comes first.
 //
@@ -69,6 +80,7 @@ var targets = func() []target {
 		{kind: "PersistentVolume", resource: at(coreV1, "persistentvolumes"), example: &corev1.PersistentVolume{}, client: core},
 		{kind: "PersistentVolumeClaim", resource: at(coreV1, "persistentvolumeclaims"), example: &corev1.PersistentVolumeClaim{}, client: core},
 		{kind: "ResourceQuota", resource: at(coreV1, "resourcequotas"), example: &corev1.ResourceQuota{}, client: core},
+		{kind: "LimitRange", resource: at(coreV1, "limitranges"), example: &corev1.LimitRange{}, client: core, live: true},
 		{kind: "Service", resource: at(coreV1, "services"), example: &corev1.Service{}, client: core},
 		{kind: "Deployment", resource: at(appsV1, "deployments"), example: &appsv1.Deployment{}, client: apps},
 		{kind: "DaemonSet", resource: at(appsV1, "daemonsets"), example: &appsv1.DaemonSet{}, client: apps},
@@ -77,6 +89,9 @@ var targets = func() []target {
 		{kind: "Job", resource: at(batchv1.SchemeGroupVersion, "jobs"), example: &batchv1.Job{},
 			client: func(c kubernetes.Interface) rest.Interface { return c.BatchV1().RESTClient() }},
 		{kind: "ReplicationController", resource: at(coreV1, "replicationcontrollers"), example: &corev1.ReplicationController{}, client: core},
+		{kind: "HorizontalPodAutoscaler", resource: at(autoscalingv2.SchemeGroupVersion, "horizontalpodautoscalers"),
+			example: &autoscalingv2.HorizontalPodAutoscaler{}, live: true,
+			client: func(c kubernetes.Interface) rest.Interface { return c.AutoscalingV2().RESTClient() }},
 		{kind: "PodDisruptionBudget", resource: at(policyv1.SchemeGroupVersion, "poddisruptionbudgets"), example: &policyv1.PodDisruptionBudget{},
 			client: func(c kubernetes.Interface) rest.Interface { return c.PolicyV1().RESTClient() }},
 		{kind: "Pod", resource: at(coreV1, "pods"), example: &corev1.Pod{}, client: core, needed: true},
@@ -105,25 +120,32 @@ func controlTargets() []target {
 	return out
 }
 
-// customTargets are the kinds of providers. Their version is whatever the server prefers.
+// customTargets are the custom resources. Their version is whatever the server prefers.
 var customTargets = func() []target {
 	var out []target
 	for _, gk := range objectlog.CustomKinds() {
-		t := target{kind: gk.String(), resource: schema.GroupVersionResource{Group: gk.Group}, plane: controlPlane}
-		if gk.Group == "karpenter.sh" { // it runs in the cluster it scales
-			t.plane = dataPlane
+		t := target{kind: gk.String(), resource: schema.GroupVersionResource{Group: gk.Group}}
+		if providerGroups[gk.Group] {
+			t.plane = controlPlane
+		}
+		if gk.Kind == "VerticalPodAutoscalerCheckpoint" {
+			t.every = checkpointsEvery
 		}
 		out = append(out, t)
 	}
 	return out
 }()
 
+// providerGroups are the API groups of what may manage a cluster's machines from another one. Everything else works in the
+// cluster that it scales.
+var providerGroups = map[string]bool{"cluster.x-k8s.io": true, "extensions.gardener.cloud": true, "machine.sapcloud.io": true}
+
 // gvk is the kind as its API server names it.
 func (t target) gvk() schema.GroupVersionKind {
 	return t.resource.GroupVersion().WithKind(strings.TrimSuffix(t.kind, "."+t.resource.Group))
 }
 
-// Kinds lists the kinds a recorder watches, in the order it writes those of one instant; those of providers are named
+// Kinds lists the kinds a recorder watches, in the order it writes those of one instant; custom ones are named
 // "Kind.group", and are there only if the API server has them.
 func Kinds() []string {
 	var out []string

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -52,6 +53,10 @@ func everyKind(ns string) []madeObject {
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Resources: corev1.VolumeResourceRequirements{Requests: gi}}}},
 		{"ConfigMap", &corev1.ConfigMap{ObjectMeta: named("cluster-autoscaler-priority-expander"), Data: map[string]string{"priorities": "10: [.*]"}}},
 		{"ResourceQuota", &corev1.ResourceQuota{ObjectMeta: named("q"), Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")}}}},
+		{"LimitRange", &corev1.LimitRange{ObjectMeta: named("lr"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+			Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}}}}}},
+		{"HorizontalPodAutoscaler", &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: named("hpa"), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "d"}, MaxReplicas: 3}}},
 		{"Service", &corev1.Service{ObjectMeta: named("s"), Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}}}},
 		{"Deployment", &appsv1.Deployment{ObjectMeta: named("d"), Spec: appsv1.DeploymentSpec{Replicas: &one, Selector: selector, Template: template}}},
 		{"DaemonSet", &appsv1.DaemonSet{ObjectMeta: named("ds"), Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template}}},
@@ -200,6 +205,8 @@ func recorded(o *scalehist.Objects) map[string]scalehist.Object {
 	collect(out, "CSINode", o.CSINodes)
 	collect(out, "ConfigMap", o.ConfigMaps)
 	collect(out, "ResourceQuota", o.ResourceQuotas)
+	collect(out, "LimitRange", o.LimitRanges)
+	collect(out, "HorizontalPodAutoscaler", o.HorizontalPodAutoscalers)
 	return out
 }
 

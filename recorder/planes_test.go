@@ -213,6 +213,7 @@ spec: {replicas: 1}
 	if diff := cmp.Diff(want, late); diff != "" {
 		t.Errorf("custom objects (-want +got):\n%s", diff)
 	}
+	recordsAutoscalers(t, seed, dyn)
 	// Every flag, in versions, and no secret.
 	flags[len(flags)-2], flags[len(flags)-1] = "--cloud-config=***", "--api-token=***"
 	for at, expander := range map[time.Time]string{first: "--expander=least-waste", second: "--expander=priority"} {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/usage"
 )
@@ -170,6 +171,10 @@ func TestPrometheus(t *testing.T) {
 	}
 	if len(times["a"]) < 4 || len(times["a"]) != len(times["b"]) {
 		t.Errorf("%d and %d samples, want the same of both and 4 at least", len(times["a"]), len(times["b"]))
+	}
+	asked, err := db.QueriesAt(t.Context(), time.Now().Add(time.Hour))
+	if err != nil || asked["load"] != (v1alpha1.MetricQuerySpec{Query: "load", StepSeconds: 1}) || asked["broken"].Query != "load +" {
+		t.Errorf("queries %v, %v; want what was asked", asked, err)
 	}
 	gaps, err := db.Gaps(t.Context(), time.Time{}, time.Time{})
 	if err != nil {

@@ -200,6 +200,9 @@ func (r *Recorder) findTargets(ctx context.Context) ([]string, error) {
 		if len(r.o.Kinds) > 0 && !t.needed && !slices.Contains(r.o.Kinds, t.kind) {
 			continue
 		}
+		if t.live && r.translate != nil {
+			continue
+		}
 		_, err := r.metadata().Resource(t.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: t.selector().String()})
 		var why string
 		refused := Refused{Kind: t.kind, Resource: t.resource.Resource, Group: t.resource.Group}

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/usage"
 )
@@ -115,6 +117,9 @@ func (r *Recorder) scrapeQuery(ctx context.Context, q usage.Query) {
 	if !r.begunOr(ctx) {
 		return
 	}
+	if r.recordQuery(q) != nil {
+		return
+	}
 	next, err := r.firstInstant(ctx, q)
 	why := ""
 	if err != nil {
@@ -149,6 +154,13 @@ func (r *Recorder) scrapeQuery(ctx context.Context, q usage.Query) {
 			return
 		}
 	}
+}
+
+// recordQuery writes what a series of samples is. The same again changes nothing; another text is a version of its own.
+func (r *Recorder) recordQuery(q usage.Query) error {
+	o := &v1alpha1.MetricQuery{Spec: v1alpha1.MetricQuerySpec{Query: q.Query, StepSeconds: int32(q.Step / time.Second)}}
+	o.Name = q.Name
+	return r.enqueue(item{entry: &history.Entry{Change: scalehist.Change{Op: scalehist.OpUpdate, Object: o}}})
 }
 
 // firstInstant is the one after the last that the history has; in a history without any the first of the recording.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -91,6 +92,11 @@ var recordable = regexp.MustCompile(`^(` + strings.Join([]string{
 	`(\.Spec\.Template)?\.Spec\.Volumes\[\]\.(Name|PersistentVolumeClaim\.ClaimName|EmptyDir\.Medium|CSI\.Driver)`,
 	`(\.Spec\.Template)?\.Spec\.Volumes\[\]\.(GCEPersistentDisk|AWSElasticBlockStore|AzureDisk)\..*`,
 	`(\.Spec\.Template)?\.Spec\.Volumes\[\]\.Ephemeral\.VolumeClaimTemplate\.(Labels\{.*|Spec\..*)`,
+	// What its containers lived through.
+	`\.Status\.(Init)?ContainerStatuses\[\]\.(Name|AllocatedResources\{.*|Resources\.(Limits|Requests)\{.*|State\.Terminated\.Reason)`, `\.Status\.Resize`,
+	// What scales it.
+	`\.Spec\.(ScaleTargetRef|Metrics\[\]|Behavior)\..*`, `\.Spec\.Limits\[\]\..*`,
+	`\.Spec\.(UpdateStrategy\.Type|PersistentVolumeClaimRetentionPolicy\..*|PodReplacementPolicy)`,
 	// How it stands.
 	`\.Status\.(Phase|Reason|NominatedNodeName)`,
 	`\.Status\.Conditions\[\]\.(Type|Status|Reason)`,
@@ -108,7 +114,8 @@ func TestCanaries(t *testing.T) {
 	p := &planter{where: map[string]string{}}
 	ca := &appsv1.Deployment{}
 	objects := []scalehist.Object{&corev1.Pod{}, &corev1.Node{}, &appsv1.Deployment{}, &appsv1.DaemonSet{}, &appsv1.ReplicaSet{},
-		&appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.ConfigMap{}, ca}
+		&appsv1.StatefulSet{}, &batchv1.Job{}, &autoscalingv2.HorizontalPodAutoscaler{}, &corev1.LimitRange{},
+		&corev1.ConfigMap{}, ca}
 	for _, o := range objects {
 		kind := reflect.TypeOf(o).Elem().Name()
 		p.fill(reflect.ValueOf(o).Elem(), kind, 0)

@@ -26,11 +26,12 @@ type watched struct {
 
 	mu      sync.Mutex
 	known   map[types.NamespacedName]seenObject
-	highest string                        // highest resource version seen
-	left    map[types.NamespacedName]bool // those of known that are not recorded
-	listed  bool                          // the first list has arrived
-	last    time.Time                     // observed time of the last sign of life of this watch
-	changed chan struct{}                 // closed and replaced whenever something here changes
+	highest string                             // highest resource version seen
+	left    map[types.NamespacedName]bool      // those of known that are not recorded
+	taken   map[types.NamespacedName]time.Time // when an object was recorded last, of targets that bound how often
+	listed  bool                               // the first list has arrived
+	last    time.Time                          // observed time of the last sign of life of this watch
+	changed chan struct{}                      // closed and replaced whenever something here changes
 
 	open     bool      // a stream stands
 	watching bool      // the stream is through with the objects there were when it began
@@ -237,14 +238,32 @@ func (w *watched) put(o scalehist.Object, first bool, emit func(item) error) err
 	if !ok {
 		op = scalehist.OpAdd
 	}
-	if w.kept(o, first) {
+	if w.kept(o, first) && (!ok || !w.tooSoon(name)) {
 		if err := emit(item{order: now.version, entry: &history.Entry{Change: scalehist.Change{Op: op, Object: o}}}); err != nil {
 			return err
 		}
+		w.take(name)
 	}
 	w.known[name] = now
 	w.advance(now.version)
 	return nil
+}
+
+// tooSoon says whether a change of an object that is recorded comes too soon after the last one. What an object is at a
+// deletion is recorded in any case.
+func (w *watched) tooSoon(name types.NamespacedName) bool {
+	return w.every > 0 && w.r.now().Sub(w.taken[name]) < w.every
+}
+
+// take notes that an object is recorded now.
+func (w *watched) take(name types.NamespacedName) {
+	if w.every == 0 {
+		return
+	}
+	if w.taken == nil {
+		w.taken = map[types.NamespacedName]time.Time{}
+	}
+	w.taken[name] = w.r.now()
 }
 
 // gone gives emit a deletion. That an event object expires is no news.
@@ -256,6 +275,7 @@ func (w *watched) gone(o scalehist.Object, emit func(item) error) error {
 	}
 	delete(w.known, scalehist.NameOf(o))
 	delete(w.left, scalehist.NameOf(o))
+	delete(w.taken, scalehist.NameOf(o))
 	w.advance(o.GetResourceVersion())
 	return nil
 }

@@ -40,6 +40,15 @@ func TestExplain(t *testing.T) {
 			return report.ExplainNodeGroup(r, name, &at)
 		}
 	}
+	workload := func(name string, offset time.Duration) func(*scalehist.ReplayReport) (*report.Explanation, error) {
+		return func(r *scalehist.ReplayReport) (*report.Explanation, error) {
+			if offset == 0 {
+				return report.ExplainWorkload(r, name, nil)
+			}
+			at := r.StartTime.Add(offset)
+			return report.ExplainWorkload(r, name, &at)
+		}
+	}
 	tests := []struct {
 		golden, report string
 		explain        func(*scalehist.ReplayReport) (*report.Explanation, error)
@@ -55,6 +64,12 @@ func TestExplain(t *testing.T) {
 		{"node-stays", "idle", node("large-1")},
 		{"node-empty", "idle", node("small-3")},
 		{"node-drained", "idle", node("large-3")},
+		{"workload", "hpa60", workload("ReplicaSet/default/web", 0)},
+		{"workload-at", "hpa60", workload("web", 20*time.Minute)},
+		{"workload-kept", "hpa60", workload("default/web", 27*time.Minute)},
+		{"workload-early", "hpa60", workload("web", time.Second)},
+		{"workload-recorded", "hpa60", workload("db", 20*time.Minute)},
+		{"pod-scaled", "hpa60", pod("web-13")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.golden, func(t *testing.T) {
@@ -70,9 +85,11 @@ func TestExplain(t *testing.T) {
 func TestExplainUnknown(t *testing.T) {
 	r := saved(t, "idle")
 	for what, err := range map[string]error{
-		`unknown pod "default/crunch": ca-burst-then-idle has default/crunch-1, default/crunch-2`: second(report.ExplainPod(r, "crunch")),
-		`unknown node "n": ca-burst-then-idle has large-0, large-1`:                               second(report.ExplainNode(r, "n")),
-		`unknown node group "smal": ca-burst-then-idle has small`:                                 second(report.ExplainNodeGroup(r, "smal", nil)),
+		`unknown pod "default/crunch": ca-burst-then-idle has default/crunch-1, default/crunch-2`:   second(report.ExplainPod(r, "crunch")),
+		`unknown node "n": ca-burst-then-idle has large-0, large-1`:                                 second(report.ExplainNode(r, "n")),
+		`unknown node group "smal": ca-burst-then-idle has small`:                                   second(report.ExplainNodeGroup(r, "smal", nil)),
+		`unknown workload "web": ca-burst-then-idle was replayed without a controller of workloads`: second(report.ExplainWorkload(r, "web", nil)),
+		`unknown workload "we": full-day has ReplicaSet/default/web`:                                second(report.ExplainWorkload(saved(t, "hpa60"), "we", nil)),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), what) {
 			t.Errorf("error %v, want %q", err, what)

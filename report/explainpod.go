@@ -56,7 +56,9 @@ func (e *explainer) podLives(name string) {
 		}
 		if p.Deployed != nil {
 			came := "It was fed in"
-			if !p.Deployed.CreatedAt.Equal(at(p.From)) {
+			if by := e.scaledPod(name, at(p.From), true); by != "" {
+				came = "It came as " + by
+			} else if !p.Deployed.CreatedAt.Equal(at(p.From)) {
 				came += fmt.Sprintf("; it was recorded at %s", offset(e.r, p.Deployed.CreatedAt))
 			}
 			e.say(at(p.From), "%s.", came)
@@ -82,7 +84,11 @@ func (e *explainer) podLives(name string) {
 		}
 		switch b := batches[at(p.To)]; {
 		case slices.Contains(b.DeletedPods, name):
-			e.say(b.At, "It was deleted, as recorded.")
+			why := "as recorded"
+			if by := e.scaledPod(name, b.At, false); by != "" {
+				why = "as " + by
+			}
+			e.say(b.At, "It was deleted, %s.", why)
 		case slices.Contains(b.Preempted, name):
 			e.say(b.At, "It was preempted by a pod of higher priority.")
 		}

@@ -38,7 +38,7 @@ func Text(r *scalehist.ReplayReport) string {
 	if r.Playback.SingleMoments() {
 		b.WriteString(eventTable(r))
 	} else {
-		b.WriteString(groupTable(r))
+		b.WriteString(groupTable(r) + workloadTable(r) + requestTable(r))
 	}
 	writeDecisions(&b, r)
 	if !r.Playback.SingleMoments() {
@@ -164,9 +164,9 @@ func sizeAt(g scalehist.NodeGroupResult, at time.Duration) int {
 
 func writeDecisions(b *strings.Builder, r *scalehist.ReplayReport) {
 	fmt.Fprintf(b, "\ndecisions (%d of %s mattered):\n", len(r.Decisions), plural.Of(r.Loops, "loop"))
-	for _, d := range r.Decisions {
-		fmt.Fprintf(b, "  %-9s %s\n", offset(r, d.At), d.Summary())
-		for _, line := range because(d) {
+	for _, e := range Entries(r) {
+		fmt.Fprintf(b, "  %-9s %s\n", offset(r, e.At), e.Summary)
+		for _, line := range e.Because() {
 			fmt.Fprintf(b, "            %s\n", line)
 		}
 	}

@@ -22,14 +22,25 @@ func Timeline(r *scalehist.ReplayReport) string {
 	r = plaintext.Values(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, %s%s\n", r.Scenario, r.Autoscaler, batched(r))
-	for _, d := range r.Decisions {
-		fmt.Fprintf(&b, "%s loop %d %s\n", offset(r, d.At), d.Loop, d.Summary())
-		for _, line := range because(d) {
+	for _, e := range Entries(r) {
+		fmt.Fprintln(&b, strings.Join(slices.DeleteFunc([]string{offset(r, e.At), e.who(), e.Summary}, func(s string) bool { return s == "" }), " "))
+		for _, line := range e.Because() {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
 	}
 	for _, g := range r.NodeGroups {
 		fmt.Fprintf(&b, "group %s %d->%d (+%d -%d)\n", g.Name, g.Initial, g.Final, g.ScaledUp, g.ScaledDown)
+	}
+	for _, w := range r.Workloads {
+		if Shown(w) {
+			fmt.Fprintf(&b, "workload %s %d->%d (+%d -%d), peak %d\n", w.WorkloadRef, w.Initial, w.Final, w.ScaledUp, w.ScaledDown, w.Peak)
+			if line := requestsLine(&w); line != "" {
+				fmt.Fprintf(&b, "requests of %s: %s\n", w.WorkloadRef, line)
+			}
+			for _, k := range w.OOMKills {
+				fmt.Fprintf(&b, "out of memory +%s %s of Pod %s, limit %s, restart %d\n", time.Duration(k.Offset), k.Container, k.Pod, bytes(k.Limit), k.Restarts)
+			}
+		}
 	}
 	for _, n := range r.ScaledUpNodes {
 		gone := ""
@@ -90,6 +101,9 @@ func partsOf(canonical []byte) ([]part, error) {
 	}
 	for _, p := range parts {
 		add(p.name, p.fields)
+	}
+	if fields["controllers"] != nil || fields["workloads"] != nil {
+		add("workloads", []string{"controllers", "workloads", "workloadDecisions"})
 	}
 	add("other", keys(fields))
 	return out, nil

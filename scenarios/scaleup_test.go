@@ -5,9 +5,24 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
 
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
 )
+
+// placedAt is when a pod of the recording got a node, and which; a zero offset and "" where it got none.
+func placedAt(r *scalehist.ReplayReport, pod string) (time.Duration, string) {
+	for _, b := range r.Batches {
+		for _, p := range b.DeployedPods {
+			if p.Name == pod && p.ScheduledAt != nil {
+				return p.ScheduledAt.Sub(r.StartTime), p.NodeName
+			}
+		}
+	}
+	return 0, ""
+}
 
 var _ = Describe("The cluster autoscaler", func() {
 	It("scales nothing when a burst fits on the nodes there are", func(ctx SpecContext) {
@@ -97,6 +112,19 @@ var _ = Describe("The cluster autoscaler", func() {
 		Expect(report).To(HaveScaledUp(ScaleUps{"std": 3}))
 		Expect(report).To(LeaveUnschedulable("filler-2", "idle-4"))
 		Expect(report).To(MatchGolden(golden("expendable-pods")))
+	}, SpecTimeout(2*time.Minute))
+
+	It("places an urgent pod when the one that it preempts has stopped, and brings no node for it meanwhile", func(ctx SpecContext) {
+		report := Replay(ctx, Recording("expendable-pods"), ClusterAutoscaler(), harness.With(func(s *harness.Settings) {
+			s.Termination = ptr.To(15 * time.Second)
+		}))
+
+		urgent, node := placedAt(report, "pay-1")
+		Expect(node).To(Equal("std-0"))
+		Expect(urgent).To(Equal(36*time.Second + 15*time.Second))
+		Expect(grownAt(report, "std")).To(HaveExactElements(BeNumerically(">", urgent)))
+		Expect(report).To(HaveScaledUp(ScaleUps{"std": 3}))
+		Expect(report).To(LeaveUnschedulable("filler-2", "idle-4"))
 	}, SpecTimeout(2*time.Minute))
 
 	It("decides in the middle of a burst with upcoming nodes in view", func(ctx SpecContext) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // TestWholeGroups: a zero-or-max group goes in one call and only as a whole.
@@ -118,7 +119,7 @@ func TestDaemonSetPods(t *testing.T) {
 
 func TestDrainByPriority(t *testing.T) {
 	s := quick()
-	s.Down.DrainPriorities = []DrainPriority{{0, 10 * time.Second}, {1000, time.Minute}}
+	s.Down.DrainPriorities = []config.DrainPriority{{Priority: 0, Termination: 10 * time.Second}, {Priority: 1000, Termination: time.Minute}}
 	var pods []*corev1.Pod
 	for name, priority := range map[string]int32{"high": 2000, "low": 10, "lowest": -1} {
 		p := on("a-0", testPod(name, name, "100m", "1Gi"))

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand"
-	"regexp"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +11,10 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/simulator/fit"
+	"github.com/scalehist/scalehist/virtualca/config"
+	"github.com/scalehist/scalehist/virtualca/expander"
+	"github.com/scalehist/scalehist/virtualca/listing"
+	"github.com/scalehist/scalehist/virtualca/status"
 )
 
 // CloudProvider is what the autoscaler sees of the node groups and how it acts on them. *cloudprovider.Provider is one.
@@ -34,16 +35,14 @@ type CloudProvider interface {
 	IncreaseSize(ctx context.Context, now time.Time, group string, delta int) error
 	DecreaseTargetSize(ctx context.Context, now time.Time, group string, delta int) error
 	DeleteNodes(ctx context.Context, now time.Time, group string, nodeNames []string) error
-	// GPULabel marks GPU nodes and names their type; "" for none. IgnoresGPUs: the provider tells of no GPUs, whatever the
+	// GPULabel marks GPU nodes and names their type; "" for none. IgnoresGPUs: the provider reports no GPUs, whatever the
 	// label says.
 	GPULabel() string
 	IgnoresGPUs() bool
 	// ResourceLimits are [min, max] over the cluster by resource name.
 	ResourceLimits() map[string][2]int64
-	// HasPrices, NodePrice and PodPrice serve the price expander.
-	HasPrices() bool
-	NodePrice(node *corev1.Node, from, to time.Time) (float64, error)
-	PodPrice(pod *corev1.Pod, from, to time.Time) (float64, error)
+	// Prices serve the price expander.
+	expander.Prices
 }
 
 var _ CloudProvider = (*cloudprovider.Provider)(nil)
@@ -53,15 +52,13 @@ var _ scalehist.Autoscaler = (*Autoscaler)(nil)
 type Autoscaler struct {
 	cluster  scalehist.Cluster
 	provider CloudProvider
-	settings Settings
+	settings config.Settings
 
 	checker *fit.Checker
 	state   *clusterState
 	hints   *hints
-	random  *rand.Rand
-	// priorities are the priority expander's, prioritiesErr why there are none.
-	priorities    map[int][]*regexp.Regexp
-	prioritiesErr error
+	// expanders choose among the options of a scale-up.
+	expanders *expander.Chain
 
 	loops int
 	// again is how many more loops come at once.
@@ -69,13 +66,13 @@ type Autoscaler struct {
 	lastScaleUp     time.Time
 	lastScaleUpFail time.Time
 	exampleCache    map[string]*example
-	listing         listing
-	nodes           nodeStore
+	listing         listing.Pods
+	nodes           listing.Nodes
 	// events is when an event was last written, unready the copies of nodes that only count as not ready.
 	events  map[string]time.Time
 	unready map[*corev1.Node]*corev1.Node
 	// status is what the status ConfigMap says, transitions since when.
-	status      *clusterStatus
+	status      *status.Cluster
 	transitions map[string]transition
 	// down is what scale-down remembers.
 	down *downState
@@ -87,34 +84,21 @@ const loopsAfterAction = 2
 
 // New makes an autoscaler that has not run a loop yet. It is an error when the settings are impossible, or the price
 // expander has no prices.
-func New(cluster scalehist.Cluster, provider CloudProvider, settings Settings) (*Autoscaler, error) {
-	if err := settings.check(); err != nil {
+func New(cluster scalehist.Cluster, provider CloudProvider, settings config.Settings) (*Autoscaler, error) {
+	if err := settings.Check(); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
 	}
-	if slices.Contains(settings.Expander, "price") && !provider.HasPrices() {
-		return nil, fmt.Errorf("expander \"price\" needs a price table: give one or choose another expander")
-	}
-	if slices.Contains(settings.Expander, "price") {
-		// Without a price for pods every option would be infinitely dear, and all would tie.
-		v, err := provider.PodPrice(stabilizer, time.Time{}, time.Time{}.Add(time.Hour))
-		if err != nil {
-			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table: %w", err)
-		}
-		if v <= 0 {
-			return nil, fmt.Errorf("expander \"price\" needs pod prices in the price table: set pods: cpu and pods: memoryGiB above 0; now pods cost nothing")
-		}
+	if err := expander.Check(settings.Expander, provider); err != nil {
+		return nil, err
 	}
 	checker, err := fit.New()
 	if err != nil {
 		return nil, fmt.Errorf("fit checker: %w", err)
 	}
 	a := &Autoscaler{cluster: cluster, provider: provider, settings: settings, checker: checker, hints: newHints(),
-		random: newRandom(settings.Seed), exampleCache: map[string]*example{}, events: map[string]time.Time{}, transitions: map[string]transition{}}
+		expanders: expander.New(settings.Expander, settings.Seed, settings.Priorities), exampleCache: map[string]*example{}, events: map[string]time.Time{}, transitions: map[string]transition{}}
 	a.state = newClusterState(&a.settings)
 	a.down = newDownState(&a.settings.Down)
-	if settings.Priorities != "" {
-		a.priorities, a.prioritiesErr = parsePriorities(settings.Priorities)
-	}
 	return a, nil
 }
 
@@ -127,7 +111,7 @@ func (a *Autoscaler) ScanInterval() time.Duration { return a.settings.ScanInterv
 // MaxNodeProvisionTime is how long a node of a group may take from request to registration.
 func (a *Autoscaler) MaxNodeProvisionTime(group string) time.Duration { return a.provisionTime(group) }
 
-// Resume tells of a scale-up that an earlier autoscaler asked for at an instant and that still has delta nodes on the
+// Resume takes over a scale-up that an earlier autoscaler asked for at an instant and that still has delta nodes on the
 // way, so that they count as upcoming: a real one that restarts forgets them, but a replay that begins in the middle of
 // a recording stands in for one that did not restart there.
 func (a *Autoscaler) Resume(at time.Time, group string, delta int) {
@@ -135,7 +119,7 @@ func (a *Autoscaler) Resume(at time.Time, group string, delta int) {
 }
 
 // Settings are the settings it runs with.
-func (a *Autoscaler) Settings() Settings { return a.settings }
+func (a *Autoscaler) Settings() config.Settings { return a.settings }
 
 // Utilization is the share of each node's resources that is asked for, by node name, of the nodes the last loop's
 // scale-down looked at.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // benchWorld has groups of nodes that are nearly full and pods of so many shapes that do not fit on them.
@@ -48,7 +49,7 @@ func benchmark(b *testing.B, nodes, groups, pods, shapes int) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		a, err := New(c, p, DefaultSettings())
+		a, err := New(c, p, config.DefaultSettings())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -75,7 +76,7 @@ func BenchmarkIdleLoop(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.Down.UnneededTime = 10000 * time.Hour // some nodes are unneeded, none goes
 	a, err := New(c, p, s)
 	if err != nil {
@@ -116,7 +117,7 @@ func benchmarkScaleDown(b *testing.B, change func(*corev1.Pod)) {
 			c.objects.Pods = append(c.objects.Pods, p)
 		}
 	}
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.Down.UnneededTime, s.Down.DelayAfterAdd, s.Down.MaxParallelism, s.Down.MaxDrain, s.Down.SoftTaints = 0, 0, 400, 400, 0
 	nodes := c.objects.Nodes
 	b.ReportAllocs()
@@ -151,7 +152,7 @@ func manyPods(n, owners int, cpu, memory string) []*corev1.Pod {
 
 func scaleUpOnce(b *testing.B, pods []*corev1.Pod, template *corev1.Node, nodes int) {
 	c := &testCluster{objects: scalehist.Objects{Pods: pods}}
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.MaxNodesPerScaleUp = 10000
 	b.ReportAllocs()
 	for b.Loop() {
@@ -194,7 +195,7 @@ func BenchmarkFilterOutSchedulable(b *testing.B) {
 		c.objects.Nodes = append(c.objects.Nodes, testNode(fmt.Sprintf("a-%d", n), "a", "1200m", "20Gi"))
 	}
 	c.objects.Pods = manyPods(12000, 50, "100m", "100Mi")
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.Down.Enabled = false
 	b.ReportAllocs()
 	for b.Loop() {

@@ -4,6 +4,8 @@ import (
 	"sort"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist/virtualca/listing"
 )
 
 // candidates lists the nodes whose removal is looked at, in the order in which it is simulated: nodes of groups above
@@ -21,7 +23,7 @@ func (l *loop) candidates() []*corev1.Node {
 	case l.a.settings.NodesAsStored:
 		nodes = l.listed
 	case !l.a.settings.NodesAsListed:
-		nodes = circleOrder(nodes, l.a.settings.Seed, l.d.Loop, tieName(&l.a.settings, func(n *corev1.Node) string { return n.Name }))
+		nodes = listing.Circle(nodes, l.a.settings.Seed, l.d.Loop, listing.Name(l.a.settings.NamelessTies, func(n *corev1.Node) string { return n.Name }))
 	}
 	for _, n := range nodes {
 		group, ok := l.group[l.groupOf[n.Name]]

@@ -11,12 +11,13 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/backoff"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // clusterState remembers between loops what the autoscaler asked for and how the groups answered
 // (clusterstate/clusterstate.go).
 type clusterState struct {
-	settings *Settings
+	settings *config.Settings
 	backoff  *backoff.Groups
 	requests map[string]*request
 	// unregistered is when an instance without a node was first seen, by instance ID.
@@ -53,7 +54,7 @@ type incorrectSize struct {
 	since             time.Time
 }
 
-func newClusterState(s *Settings) *clusterState {
+func newClusterState(s *config.Settings) *clusterState {
 	return &clusterState{settings: s, backoff: backoff.New(s.InitialBackoff, s.MaxBackoff, s.BackoffReset), requests: map[string]*request{},
 		unregistered: map[string]time.Time{}, failed: map[string]bool{}, incorrect: map[string]incorrectSize{}}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // unneededIn makes n unneeded nodes of a group.
@@ -30,7 +31,7 @@ func nodeNames(nodes []*unneededNode) []string {
 // cropLoop has groups a and b, and z and y that have all of their nodes or none.
 func cropLoop(t *testing.T, total, drains int) *loop {
 	whole := true
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.Down.MaxParallelism, s.Down.MaxDrain = total, drains
 	groups := []scalehist.NodeGroup{smallGroup("a", 9, 9), smallGroup("b", 9, 9), smallGroup("z", 3, 9), smallGroup("y", 2, 9)}
 	return newLoop(t, &testCluster{}, groups, s, cloudprovider.Options{GroupOptions: map[string]cloudprovider.GroupOptions{

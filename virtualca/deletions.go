@@ -4,6 +4,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // stage says how far the removal of a node is.
@@ -135,7 +137,7 @@ type drainStep struct {
 
 // drainSteps splits pods by --drain-priority-config, the lowest priority first; without it there is one step. A pod
 // belongs to the highest step that is not above its priority, or to the lowest.
-func (s *DownSettings) drainSteps(pods, daemonSet []*corev1.Pod) []drainStep {
+func drainSteps(s *config.DownSettings, pods, daemonSet []*corev1.Pod) []drainStep {
 	if len(s.DrainPriorities) == 0 {
 		return []drainStep{{pods, daemonSet, s.MaxGracefulTermination}}
 	}

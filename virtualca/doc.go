@@ -9,10 +9,10 @@
 // machine per node that Work moves on between loops (scalehist.Background).
 //
 // Where upstream is random or walks a map, this is one of its outcomes by a stated rule: pods in a fixed circle
-// that each loop begins elsewhere (circleOrder), places for pods from a random node on (fit), nodes in circles like pods, unneeded nodes in the planner's, node groups in the provider's order, ties to
-// the first. Another Settings.Seed is another of upstream's possible runs.
+// that each loop begins elsewhere (package listing), places for pods from a random node on (fit), nodes in circles like pods, unneeded nodes in the planner's, node groups in the provider's order, ties to
+// the first. Another config.Settings.Seed is another of upstream's possible runs.
 //
-// Flags has what is made of each flag of upstream. Not modelled, and named in warnings or notes when they would matter: ProvisioningRequests, proactive scale-up, dynamic
+// config.Flags has what is made of each flag of upstream. Not modelled, and named in warnings or notes when they would matter: ProvisioningRequests, proactive scale-up, dynamic
 // resource allocation and CSI-aware scheduling, the grpc expander, auto-provisioning, custom scheduler configurations,
 // fast-path binpacking and salvo scale-up, capacity buffers and quotas. Bounds by wall clock (the time a binpacking, a
 // simulation or a round of soft taints may take) are never reached.

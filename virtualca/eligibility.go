@@ -97,7 +97,7 @@ func (l *loop) ineligible(n *corev1.Node, info *framework.NodeInfo) string {
 	return ""
 }
 
-// deletionTime is when the deletion taint was put on a node; false without one that tells.
+// deletionTime is when the deletion taint was put on a node; false without one that says.
 func deletionTime(n *corev1.Node) (time.Time, bool) {
 	for _, t := range n.Spec.Taints {
 		if t.Key != toBeDeletedTaint {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // ending is a context that ends once it was asked so many times whether it has, and counts how often it is asked after that.
@@ -48,7 +49,7 @@ func TestLoopsEndWithTheirContext(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a, err := New(cluster, p, DefaultSettings())
+		a, err := New(cluster, p, config.DefaultSettings())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 const eventWindow = 5 * time.Minute
 
 // event records an event, unless the same reason was given for the object within the last five minutes. On the status
-// ConfigMap, which stands for the whole cluster, messages are told apart as well.
+// ConfigMap, which stands for the whole cluster, messages are compared as well.
 func (l *loop) event(reason, object, message string) {
 	a := l.a
 	if !a.settings.RecordDuplicatedEvents {
@@ -51,7 +51,7 @@ func podObject(p *corev1.Pod) string { return "Pod/" + podName(p) }
 
 func podName(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
-// scaleUpEvents tells every pod that triggered a scale-up.
+// scaleUpEvents writes an event for every pod that triggered a scale-up.
 func (l *loop) scaleUpEvents(pods []*corev1.Pod, plan []scalehist.ScaleUp) {
 	parts := make([]string, 0, len(plan))
 	for _, s := range plan {
@@ -63,7 +63,7 @@ func (l *loop) scaleUpEvents(pods []*corev1.Pod, plan []scalehist.ScaleUp) {
 	}
 }
 
-// noScaleUpEvent tells a pod why nothing was done for it: how many groups gave each reason, the most frequent first.
+// noScaleUpEvent says of a pod why nothing was done for it: how many groups gave each reason, the most frequent first.
 func (l *loop) noScaleUpEvent(p *corev1.Pod, reasons map[string]int) {
 	parts := make([]string, 0, len(reasons))
 	for _, r := range byCount(reasons) {

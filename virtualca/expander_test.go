@@ -9,10 +9,12 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
+	"github.com/scalehist/scalehist/virtualca/expander"
 )
 
 // weigh builds a loop over groups of 4 and 16 cores and lets the chain choose among the options.
-func weigh(t *testing.T, s Settings, prices *prices.Table, options []*option) (string, *loop) {
+func weigh(t *testing.T, s config.Settings, prices *prices.Table, options []*expander.Option) (string, *loop) {
 	t.Helper()
 	p, err := cloudprovider.New([]scalehist.NodeGroup{{Name: "small", MaxSize: 9}, {Name: "large", MaxSize: 9}, {Name: "spot", MaxSize: 9}}, cloudprovider.Options{Prices: prices})
 	if err != nil {
@@ -29,26 +31,26 @@ func weigh(t *testing.T, s Settings, prices *prices.Table, options []*option) (s
 	if best == nil {
 		return "", l
 	}
-	return best.group, l
+	return best.Group, l
 }
 
-func opt(group string, nodes, pods int, cpu, podCPU string) *option {
-	o := &option{group: group, nodes: nodes, template: &template{node: testNode("t-"+group, group, cpu, "16Gi")}, scores: map[string]float64{}}
+func opt(group string, nodes, pods int, cpu, podCPU string) *expander.Option {
+	o := &expander.Option{Group: group, Nodes: nodes, Template: testNode("t-"+group, group, cpu, "16Gi"), Scores: map[string]float64{}}
 	for i := range pods {
-		o.pods = append(o.pods, testPod(group+string(rune('a'+i)), "w", podCPU, "1Gi"))
+		o.Pods = append(o.Pods, testPod(group+string(rune('a'+i)), "w", podCPU, "1Gi"))
 	}
 	return o
 }
 
 func TestExpanders(t *testing.T) {
 	prices := &prices.Table{Currency: "EUR", NodeGroups: map[string]float64{"small": 0.2, "large": 0.6, "spot": 0.05}, Pods: prices.PodPrices{CPU: 0.03, MemoryGiB: 0.004}}
-	three := func() []*option {
-		return []*option{opt("small", 3, 6, "4", "1500m"), opt("large", 1, 8, "16", "1500m"), opt("spot", 3, 8, "4", "1500m")}
+	three := func() []*expander.Option {
+		return []*expander.Option{opt("small", 3, 6, "4", "1500m"), opt("large", 1, 8, "16", "1500m"), opt("spot", 3, 8, "4", "1500m")}
 	}
 	for name, tc := range map[string]struct {
 		chain      []string
 		priorities string
-		options    []*option
+		options    []*expander.Option
 		want       string
 		wantReason []string
 	}{
@@ -64,7 +66,7 @@ func TestExpanders(t *testing.T) {
 		"one option needs no expander":  {chain: []string{"price"}, options: three()[:1], want: "small", wantReason: []string{"the only option"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := DefaultSettings()
+			s := config.DefaultSettings()
 			s.Expander, s.Priorities = tc.chain, tc.priorities
 			got, l := weigh(t, s, prices, tc.options)
 			if got != tc.want {
@@ -89,7 +91,7 @@ func TestPriceNeedsPrices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.Expander = []string{"price"}
 	if _, err := New(&testCluster{}, p, s); err == nil {
 		t.Error("price expander without prices: want an error")
@@ -105,9 +107,9 @@ func TestPriceNeedsPrices(t *testing.T) {
 
 func TestRandomExpanderFollowsTheSeed(t *testing.T) {
 	pick := func(seed int64) string {
-		s := DefaultSettings()
+		s := config.DefaultSettings()
 		s.Expander, s.Seed = []string{"random"}, seed
-		got, _ := weigh(t, s, nil, []*option{opt("small", 1, 1, "4", "1"), opt("large", 1, 1, "4", "1"), opt("spot", 1, 1, "4", "1")})
+		got, _ := weigh(t, s, nil, []*expander.Option{opt("small", 1, 1, "4", "1"), opt("large", 1, 1, "4", "1"), opt("spot", 1, 1, "4", "1")})
 		return got
 	}
 	seen := map[string]bool{}
@@ -120,20 +122,5 @@ func TestRandomExpanderFollowsTheSeed(t *testing.T) {
 	}
 	if len(seen) != 3 {
 		t.Errorf("30 seeds chose only %v", seen)
-	}
-}
-
-func TestUnfitness(t *testing.T) {
-	for _, tc := range []struct {
-		cluster, nodes int
-		cpu            float64
-		want           float64
-	}{{1, 1, 1000, 1}, {1, 1, 4000, 4}, {20, 1, 1000, 4}, {1000, 1, 32000, 1}} {
-		if got := unfitness(preferredCPU(tc.cluster), tc.cpu, tc.nodes); got != tc.want {
-			t.Errorf("cluster of %d, %d nodes of %v: got %v, want %v", tc.cluster, tc.nodes, tc.cpu, got, tc.want)
-		}
-	}
-	if one, many := unfitness(1000, 8000, 1), unfitness(1000, 8000, 60); many >= one {
-		t.Errorf("many nodes: got %v, want less than %v", many, one)
 	}
 }

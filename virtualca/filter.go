@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist/virtualca/estimator"
 )
 
 // hints remember on which node a pod fitted in this loop and the one before (simulator/scheduling/hints).
@@ -62,7 +64,7 @@ func (l *loop) filterSchedulable(ctx context.Context, pods []*corev1.Pod) []*cor
 			c.Place(p, at)
 			continue
 		}
-		if owner != nil && len(failed[owner.UID]) < maxShapesPerController {
+		if owner != nil && len(failed[owner.UID]) < estimator.MaxShapesPerController {
 			failed[owner.UID] = append(failed[owner.UID], p)
 		}
 		left = append(left, p)
@@ -88,7 +90,7 @@ func (l *loop) hinted(ctx context.Context, p *corev1.Pod) (int, bool) {
 
 func (l *loop) failedBefore(failed []*corev1.Pod, p *corev1.Pod) bool {
 	for _, f := range failed {
-		if l.alike(p, f) {
+		if l.equivalence.Alike(p, f) {
 			return true
 		}
 	}

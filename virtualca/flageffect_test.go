@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // effectWorld is a small cluster in which a flag can show that it matters.
@@ -53,8 +54,8 @@ func TestEveryModelledFlagDecides(t *testing.T) {
 			}
 		})
 	}
-	for _, f := range Flags() {
-		if f.Effect == Modelled && !seen[f.Name] {
+	for _, f := range config.Flags() {
+		if f.Effect == config.Modelled && !seen[f.Name] {
 			t.Errorf("--%s is called modelled: want a world here in which it decides", f.Name)
 		}
 	}
@@ -63,7 +64,7 @@ func TestEveryModelledFlagDecides(t *testing.T) {
 // trace plays a world and writes down all that can be seen of the autoscaler.
 func trace(t *testing.T, w *effectWorld, flags []string) string {
 	t.Helper()
-	s, _, err := ParseSettings(scalehist.CASettings{Flags: flags})
+	s, _, err := config.ParseSettings(scalehist.CASettings{Flags: flags})
 	if err != nil {
 		t.Fatal(err)
 	}

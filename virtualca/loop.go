@@ -12,6 +12,8 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/simulator/nodetemplate"
+	"github.com/scalehist/scalehist/virtualca/estimator"
+	"github.com/scalehist/scalehist/virtualca/listing"
 )
 
 // loop is one run of the autoscaler: what it sees, and the Decision it writes. Scale-up and scale-down both work on
@@ -38,8 +40,8 @@ type loop struct {
 	// examples are what templates are made from, templates those made in this loop.
 	examples  map[string]*example
 	templates map[string]*template
-	// likeness remembers which shapes are alike although not equal.
-	likeness map[[2]int]bool
+	// equivalence says which pods are alike.
+	equivalence *estimator.Equivalence
 	// hidden are registered nodes that have not started and for which upcoming ones stand in the snapshot.
 	hidden map[string]bool
 	// resourceUnready counts the nodes of each group that only wait for a GPU.
@@ -88,7 +90,7 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 }
 
 func (a *Autoscaler) newLoop(now time.Time, d *scalehist.Decision) *loop {
-	return &loop{a: a, now: now, d: d, likeness: map[[2]int]bool{}, groupOf: make(map[string]string, a.state.nodes), hidden: map[string]bool{},
+	return &loop{a: a, now: now, d: d, equivalence: estimator.NewEquivalence(a.checker.ShapeID), groupOf: make(map[string]string, a.state.nodes), hidden: map[string]bool{},
 		stay: make(map[string]string, a.state.nodes), resourceUnready: map[string]int{}}
 }
 
@@ -131,7 +133,7 @@ func (l *loop) run(ctx context.Context) error {
 	l.listPods()
 	l.listed = l.nodes
 	if l.a.settings.NodesAsStored {
-		l.listed = l.a.nodes.list(l.nodes, l.a.settings.Seed, l.d.Loop)
+		l.listed = l.a.nodes.List(l.nodes, l.a.settings.Seed, l.d.Loop)
 	}
 	if err := l.a.checker.Reset(l.objects, l.listed, func(n string) []*corev1.Pod { return l.bound[n] }); err != nil {
 		return fmt.Errorf("cluster snapshot: %w", err)
@@ -168,7 +170,7 @@ func (l *loop) run(ctx context.Context) error {
 	return nil
 }
 
-// cleanUp takes the deletion taints of an earlier autoscaler off the nodes of known groups and opens them: whoever put
+// cleanUp takes the deletion taints of an earlier autoscaler off the nodes of known groups and opens them: the one that put
 // them there does not go on with it. Candidate taints go as well when none are put.
 func (l *loop) cleanUp(ctx context.Context) error {
 	changed := false
@@ -262,7 +264,7 @@ func withKey(m map[string]string, k, v string) map[string]string {
 
 // scaleUpIfNeeded finds the pods that need new nodes and decides whether to act on them now.
 func (l *loop) scaleUpIfNeeded(ctx context.Context) error {
-	pods := clearTPU(circleOrder(l.pending, l.a.settings.Seed, l.d.Loop, tieName(&l.a.settings, podName)))
+	pods := clearTPU(listing.Circle(l.pending, l.a.settings.Seed, l.d.Loop, listing.Name(l.a.settings.NamelessTies, podName)))
 	pods = l.filterSchedulable(ctx, append(pods, l.drainedPods()...))
 	pods = l.dropYoung(dropDaemonSetPods(pods))
 	for _, p := range pods {

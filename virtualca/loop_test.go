@@ -14,6 +14,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/simulator/drain"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // replay is a cluster, its provider and an autoscaler over it, stepped by hand.
@@ -24,7 +25,7 @@ type replay struct {
 	a *Autoscaler
 }
 
-func start(t *testing.T, c *testCluster, groups []scalehist.NodeGroup, s Settings, o cloudprovider.Options) *replay {
+func start(t *testing.T, c *testCluster, groups []scalehist.NodeGroup, s config.Settings, o cloudprovider.Options) *replay {
 	t.Helper()
 	p, err := cloudprovider.New(groups, o)
 	if err != nil {
@@ -82,7 +83,7 @@ func reasons(d scalehist.Decision) []string {
 
 func TestScaleUpExplainsItself(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(2, "3")}}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5), smallGroup("full", 0, 0), {Name: "tiny", MaxSize: 2, Template: testNode("", "", "1", "1Gi")}, {Name: "blind", MaxSize: 2}}, DefaultSettings(), cloudprovider.Options{})
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5), smallGroup("full", 0, 0), {Name: "tiny", MaxSize: 2, Template: testNode("", "", "1", "1Gi")}, {Name: "blind", MaxSize: 2}}, config.DefaultSettings(), cloudprovider.Options{})
 	d := r.at(0)
 	want := scalehist.Decision{
 		At: testStart, Loop: 1, Outcome: scalehist.ScaleUpSuccessful, Again: true,
@@ -130,7 +131,7 @@ func sorted(in []string) []string {
 
 func TestNotTriggerScaleUp(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(1, "9")}}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5), smallGroup("b", 0, 5), smallGroup("full", 0, 0)}, DefaultSettings(), cloudprovider.Options{})
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5), smallGroup("b", 0, 5), smallGroup("full", 0, 0)}, config.DefaultSettings(), cloudprovider.Options{})
 	d := r.at(0)
 	want := []string{"NotTriggerScaleUp Pod/default/web-0: pod didn't trigger scale-up: 2 Insufficient cpu, 1 max node group size reached"}
 	if diff := cmp.Diff(want, reasons(d)); diff != "" || d.Outcome != scalehist.ScaleUpNoOptionsAvailable || d.PodsRemaining != 1 {
@@ -157,7 +158,7 @@ func TestPodsThatDoNotAsk(t *testing.T) {
 	cutoff := int32(-10)
 	edge.Spec.Priority = &cutoff
 	c := &testCluster{objects: scalehist.Objects{Pods: []*corev1.Pod{low, gated, fresh, deleted, done, daemon, edge}}}
-	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, DefaultSettings(), cloudprovider.Options{}).at(0)
+	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, config.DefaultSettings(), cloudprovider.Options{}).at(0)
 	if diff := cmp.Diff([]string{"default/edge"}, d.UnschedulablePods); diff != "" {
 		t.Errorf("asking for room (-want +got):\n%s", diff)
 	}
@@ -170,7 +171,7 @@ func TestExpendablePodsTakeNoRoom(t *testing.T) {
 	nominated := testPod("nominated", "", "3", "1Gi")
 	nominated.Status.NominatedNodeName = "n"
 	c := &testCluster{objects: scalehist.Objects{Nodes: []*corev1.Node{testNode("n", "a", "4", "16Gi")}, Pods: []*corev1.Pod{cheap, nominated, testPod("waits", "", "1", "1Gi"), testPod("more", "", "1", "1Gi")}}}
-	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 1, 5)}, DefaultSettings(), cloudprovider.Options{}).at(0)
+	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 1, 5)}, config.DefaultSettings(), cloudprovider.Options{}).at(0)
 	// The nominated pod takes 3 of 4 cores, the expendable one nothing: one pod fits, one asks.
 	if d.FilteredSchedulable != 1 || len(d.UnschedulablePods) != 1 {
 		t.Errorf("got %d filtered and %v asking, want 1 and 1", d.FilteredSchedulable, d.UnschedulablePods)
@@ -181,15 +182,15 @@ func TestCooldownOfNewPods(t *testing.T) {
 	for name, tc := range map[string]struct {
 		age  time.Duration
 		gpu  bool
-		set  func(*Settings)
+		set  func(*config.Settings)
 		want scalehist.ScaleUpOutcome
 	}{
 		"1 s old":               {age: time.Second, want: scalehist.ScaleUpInCooldown},
 		"2 s old":               {age: 2 * time.Second, want: scalehist.ScaleUpSuccessful},
 		"GPU pod, 20 s old":     {age: 20 * time.Second, gpu: true, want: scalehist.ScaleUpInCooldown},
-		"bypassed scheduler":    {age: time.Second, set: func(s *Settings) { s.BypassedSchedulers = []string{"other"} }, want: scalehist.ScaleUpSuccessful},
-		"scale-up delay":        {age: time.Minute, set: func(s *Settings) { s.NewPodScaleUpDelay = time.Minute }, want: scalehist.ScaleUpNotNeeded},
-		"scale-up delay passed": {age: 61 * time.Second, set: func(s *Settings) { s.NewPodScaleUpDelay = time.Minute }, want: scalehist.ScaleUpSuccessful},
+		"bypassed scheduler":    {age: time.Second, set: func(s *config.Settings) { s.BypassedSchedulers = []string{"other"} }, want: scalehist.ScaleUpSuccessful},
+		"scale-up delay":        {age: time.Minute, set: func(s *config.Settings) { s.NewPodScaleUpDelay = time.Minute }, want: scalehist.ScaleUpNotNeeded},
+		"scale-up delay passed": {age: 61 * time.Second, set: func(s *config.Settings) { s.NewPodScaleUpDelay = time.Minute }, want: scalehist.ScaleUpSuccessful},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := testPod("p", "", "1", "1Gi")
@@ -199,7 +200,7 @@ func TestCooldownOfNewPods(t *testing.T) {
 			}
 			g := smallGroup("a", 0, 5)
 			g.Template.Status.Allocatable[gpuResource] = g.Template.Status.Allocatable[corev1.ResourceCPU]
-			s := DefaultSettings()
+			s := config.DefaultSettings()
 			if tc.set != nil {
 				tc.set(&s)
 			}
@@ -212,7 +213,7 @@ func TestCooldownOfNewPods(t *testing.T) {
 }
 
 func TestMaxNodesTotal(t *testing.T) {
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.MaxNodesTotal = 3
 	c := &testCluster{objects: scalehist.Objects{Nodes: []*corev1.Node{testNode("n", "a", "4", "16Gi")}, Pods: cpuPods(5, "3")}}
 	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 1, 9)}, s, cloudprovider.Options{DefaultDelay: new(time.Duration)})
@@ -230,7 +231,7 @@ func TestMaxNodesTotal(t *testing.T) {
 
 func TestTimedOutScaleUp(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(2, "3")}}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5), smallGroup("b", 0, 5)}, DefaultSettings(), cloudprovider.Options{
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5), smallGroup("b", 0, 5)}, config.DefaultSettings(), cloudprovider.Options{
 		Faults: []cloudprovider.Fault{{Group: "a", Kind: cloudprovider.FaultNeverRegister}},
 	})
 	r.at(0)
@@ -257,7 +258,7 @@ func TestTimedOutScaleUp(t *testing.T) {
 
 func TestStockOut(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(2, "3")}}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5), smallGroup("b", 0, 5)}, DefaultSettings(), cloudprovider.Options{
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5), smallGroup("b", 0, 5)}, config.DefaultSettings(), cloudprovider.Options{
 		Faults: []cloudprovider.Fault{{Group: "a", Kind: cloudprovider.FaultStockOut}},
 	})
 	r.at(0)
@@ -279,7 +280,7 @@ func TestStockOut(t *testing.T) {
 // TestErrorClasses: instances that failed for several reasons are told of by class and code.
 func TestErrorClasses(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(3, "3")}}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, DefaultSettings(), cloudprovider.Options{Faults: []cloudprovider.Fault{
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, config.DefaultSettings(), cloudprovider.Options{Faults: []cloudprovider.Fault{
 		{Kind: cloudprovider.FaultStockOut, Count: 1, Code: cloudprovider.CodeQuota, Message: "16 CPUs"},
 		{Kind: cloudprovider.FaultStockOut, Skip: 1, Class: cloudprovider.ErrorOther, Code: "VM_FAILED", Message: "no disk"},
 	}})
@@ -306,7 +307,7 @@ func TestErrorClasses(t *testing.T) {
 // TestProviderDown: an error of the provider's refresh ends the loop: nothing is decided, nobody is backed off.
 func TestProviderDown(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(2, "3")}}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, DefaultSettings(), cloudprovider.Options{
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, config.DefaultSettings(), cloudprovider.Options{
 		Faults: []cloudprovider.Fault{{Kind: cloudprovider.FaultDown, Skip: 0, Count: 2, Message: "503"}},
 	})
 	for i := range 2 {
@@ -325,7 +326,7 @@ func TestProviderDown(t *testing.T) {
 
 func TestRefusedScaleUp(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(2, "3")}}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, DefaultSettings(), cloudprovider.Options{
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, config.DefaultSettings(), cloudprovider.Options{
 		Faults: []cloudprovider.Fault{{Kind: cloudprovider.FaultRefuse, Count: 1, Message: "quota"}},
 	})
 	d := r.at(0)
@@ -347,7 +348,7 @@ func TestRefusedScaleUp(t *testing.T) {
 // when too much is missing; after the provision time it is lowered.
 func TestTargetAheadOfNodes(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Nodes: []*corev1.Node{testNode("n", "a", "1", "1Gi")}, Pods: cpuPods(1, "3")}}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 6, 9), smallGroup("b", 0, 9)}, DefaultSettings(), cloudprovider.Options{})
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 6, 9), smallGroup("b", 0, 9)}, config.DefaultSettings(), cloudprovider.Options{})
 	d := r.at(0)
 	if d.Upcoming["a"] != 0 || r.target("b") != 1 {
 		t.Errorf("got upcoming %v and b %d, want none and 1", d.Upcoming, r.target("b"))
@@ -366,7 +367,7 @@ func TestTargetAheadOfNodes(t *testing.T) {
 
 func TestLongUnregisteredIsDeleted(t *testing.T) {
 	c := &testCluster{}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 2, 5)}, DefaultSettings(), cloudprovider.Options{Faults: []cloudprovider.Fault{{Kind: cloudprovider.FaultNeverRegister}}})
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 2, 5)}, config.DefaultSettings(), cloudprovider.Options{Faults: []cloudprovider.Fault{{Kind: cloudprovider.FaultNeverRegister}}})
 	r.p.Fill(testStart)
 	r.at(0)
 	r.at(15 * time.Minute)
@@ -388,14 +389,14 @@ func TestUnhealthyCluster(t *testing.T) {
 		}
 		c.objects.Nodes = append(c.objects.Nodes, n)
 	}
-	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, DefaultSettings(), cloudprovider.Options{}).at(0)
+	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, config.DefaultSettings(), cloudprovider.Options{}).at(0)
 	if d.Outcome != scalehist.ScaleUpNotTried || len(d.Events) != 1 || d.Events[0].Reason != "ClusterUnhealthy" {
 		t.Errorf("4 of 8 nodes unready: got %s %v", d.Summary(), reasons(d))
 	}
 }
 
 func TestMinSize(t *testing.T) {
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.EnforceMinSize = true
 	g := smallGroup("a", 0, 5)
 	g.MinSize = 2
@@ -409,11 +410,11 @@ func TestZeroOrMax(t *testing.T) {
 	yes := true
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(1, "3")}}
 	o := cloudprovider.Options{GroupOptions: map[string]cloudprovider.GroupOptions{"a": {ZeroOrMaxNodeScaling: &yes}}}
-	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 4)}, DefaultSettings(), o).at(0)
+	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 4)}, config.DefaultSettings(), o).at(0)
 	if diff := cmp.Diff([]scalehist.ScaleUp{{NodeGroup: "a", From: 0, To: 4, Max: 4}}, d.ScaleUps); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.MaxNodesTotal = 3
 	d = start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 4)}, s, o).at(0)
 	if diff := cmp.Diff([]scalehist.GroupReason{{NodeGroup: "a", Reason: reasonAtomic}}, d.Skipped); diff != "" {
@@ -422,7 +423,7 @@ func TestZeroOrMax(t *testing.T) {
 }
 
 func TestBalancing(t *testing.T) {
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.BalanceSimilarNodeGroups = true
 	zone := func(name, z string, target int) scalehist.NodeGroup {
 		g := smallGroup(name, target, 9)
@@ -444,7 +445,7 @@ func TestBalancing(t *testing.T) {
 func TestSameInputSameDecisions(t *testing.T) {
 	run := func() []scalehist.Decision {
 		c, groups := benchWorld(20, 5, 60, 7)
-		r := start(t, c, groups, DefaultSettings(), cloudprovider.Options{})
+		r := start(t, c, groups, config.DefaultSettings(), cloudprovider.Options{})
 		var out []scalehist.Decision
 		for i := range 12 {
 			out = append(out, r.at(time.Duration(i)*10*time.Second))
@@ -465,7 +466,7 @@ func TestFirstLoopCleansUp(t *testing.T) {
 	candidate := testNode("candidate", "a", "4", "16Gi")
 	candidate.Spec.Taints = []corev1.Taint{{Key: deletionCandidateTaint, Effect: corev1.TaintEffectPreferNoSchedule}}
 	c := &testCluster{objects: scalehist.Objects{Nodes: []*corev1.Node{n, other, candidate}}}
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.Down.SoftTaints = 0
 	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 2, 5)}, s, cloudprovider.Options{})
 	r.at(0)
@@ -487,7 +488,7 @@ func TestNodesThatOnlyLookReady(t *testing.T) {
 	starting := testNode("starting", "a", "4", "16Gi")
 	starting.Spec.Taints = []corev1.Taint{{Key: "startup-taint.cluster-autoscaler.kubernetes.io/net", Effect: corev1.TaintEffectNoSchedule}}
 	c := &testCluster{objects: scalehist.Objects{Nodes: []*corev1.Node{gpu, starting, testNode("plain", "a", "4", "16Gi")}}}
-	l := newLoop(t, c, []scalehist.NodeGroup{smallGroup("a", 3, 5)}, DefaultSettings(), cloudprovider.Options{GPULabel: "gpu"})
+	l := newLoop(t, c, []scalehist.NodeGroup{smallGroup("a", 3, 5)}, config.DefaultSettings(), cloudprovider.Options{GPULabel: "gpu"})
 	if l.readyNodes != 1 || len(l.nodes) != 3 {
 		t.Errorf("got %d ready of %d nodes, want 1 of 3", l.readyNodes, len(l.nodes))
 	}
@@ -500,7 +501,7 @@ func TestTPURequestsAreLeftOut(t *testing.T) {
 	p := testPod("p", "", "1", "1Gi")
 	p.Spec.Containers[0].Resources.Requests[tpuPrefix+"v3"] = p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]
 	c := &testCluster{objects: scalehist.Objects{Pods: []*corev1.Pod{p}}}
-	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, DefaultSettings(), cloudprovider.Options{}).at(0)
+	d := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, config.DefaultSettings(), cloudprovider.Options{}).at(0)
 	if d.Outcome != scalehist.ScaleUpSuccessful || len(p.Spec.Containers[0].Resources.Requests) != 3 {
 		t.Errorf("got %s, requests %v", d.Summary(), p.Spec.Containers[0].Resources.Requests)
 	}
@@ -511,7 +512,7 @@ func TestNodeGoneWithoutTheProvider(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Nodes: []*corev1.Node{testNode("n0", "a", "4", "16Gi"), testNode("n1", "a", "4", "16Gi")}}}
 	g := smallGroup("a", 2, 5)
 	g.MinSize = 2
-	r := start(t, c, []scalehist.NodeGroup{g}, DefaultSettings(), cloudprovider.Options{})
+	r := start(t, c, []scalehist.NodeGroup{g}, config.DefaultSettings(), cloudprovider.Options{})
 	c.objects.Nodes = c.objects.Nodes[:1]
 	r.at(0)
 	if d := r.at(16 * time.Minute); r.target("a") != 2 || len(d.Notes) == 0 {

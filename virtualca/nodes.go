@@ -2,7 +2,6 @@ package virtualca
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,41 +9,18 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/nodetemplate"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // Taints upstream knows (cluster-autoscaler, utils/taints).
 const (
 	toBeDeletedTaint       = scalehist.ToBeDeletedTaint
 	deletionCandidateTaint = scalehist.DeletionCandidateTaint
-	startupTaintPrefix     = "startup-taint.cluster-autoscaler.kubernetes.io/"
-	ignoreTaintPrefix      = "ignore-taint.cluster-autoscaler.kubernetes.io/"
-	statusTaintPrefix      = "status-taint.cluster-autoscaler.kubernetes.io/"
-	gpuResource            = corev1.ResourceName("nvidia.com/gpu")
+	gpuResource            = config.GPUResource
 )
 
 // ready says whether a node counts as ready, and since when its state is what it is.
 func ready(n *corev1.Node) (bool, time.Time) { return nodetemplate.Ready(n) }
-
-func (s *Settings) startupTaint(key string) bool {
-	return slices.Contains(s.StartupTaints, key) || strings.HasPrefix(key, startupTaintPrefix) || strings.HasPrefix(key, ignoreTaintPrefix) ||
-		slices.ContainsFunc(s.StartupTaintPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
-}
-
-func (s *Settings) statusTaint(key string) bool {
-	return slices.Contains(s.StatusTaints, key) || strings.HasPrefix(key, statusTaintPrefix)
-}
-
-// sanitizeTaints leaves the taints a fresh node of the group would have.
-func (s *Settings) sanitizeTaints(taints []corev1.Taint) []corev1.Taint {
-	var out []corev1.Taint
-	for _, t := range nodetemplate.FreshTaints(taints) {
-		if s.startupTaint(t.Key) || s.statusTaint(t.Key) {
-			continue
-		}
-		out = append(out, t)
-	}
-	return out
-}
 
 // listNodes fills the loop's node lists: all nodes, and the ready and schedulable ones. A node with a GPU label and no
 // GPU yet, or with a startup taint, is seen as not ready whatever its condition says.
@@ -52,7 +28,7 @@ func (l *loop) listNodes() {
 	label := l.a.provider.GPULabel()
 	copies := map[*corev1.Node]*corev1.Node{}
 	for _, n := range l.objects.Nodes {
-		unready := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return l.a.settings.startupTaint(t.Key) })
+		unready := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return l.a.settings.StartupTaint(t.Key) })
 		if !unready && label != "" {
 			if _, gpu := n.Labels[label]; gpu {
 				q := n.Status.Allocatable[gpuResource]

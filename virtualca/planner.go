@@ -14,6 +14,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/simulator/drain"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // downState is what scale-down remembers between loops.
@@ -54,7 +55,7 @@ type unneededNode struct {
 	*removal
 }
 
-func newDownState(s *DownSettings) *downState {
+func newDownState(s *config.DownSettings) *downState {
 	return &downState{unneeded: map[string]*unneededNode{}, unremovable: map[string]memory{}, hints: newHints(), shortest: max(s.UnneededTime, 1),
 		utilization: map[string]float64{}, copies: map[*corev1.Pod]*corev1.Pod{}, deletions: newDeletions(), cooldown: newCooldown(), facts: map[string]*nodeFacts{}}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/simulator/drain"
+	"github.com/scalehist/scalehist/virtualca/listing"
 )
 
 const (
@@ -24,21 +25,21 @@ const (
 // listPods sorts the pods into those that take room on a node, by node name, and those that ask for room. Pods are in
 // creation order; pods of a priority below the cutoff are in neither.
 func (l *loop) listPods() {
-	l.a.listing.update(l.objects.Pods, l.classify)
-	l.bound, l.pending = l.a.listing.bound, l.a.listing.pending
+	l.a.listing.Update(l.objects.Pods, l.classify)
+	l.bound, l.pending = l.a.listing.Bound, l.a.listing.Pending
 }
 
 // classify says where a pod belongs: node is empty for one that asks for room.
-func (l *loop) classify(p *corev1.Pod) (class podClass, node string) {
+func (l *loop) classify(p *corev1.Pod) (class listing.Class, node string) {
 	s := &l.a.settings
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
-		return podNowhere, ""
+		return listing.Nowhere, ""
 	}
 	if len(s.AllowedSchedulers) > 0 && !slices.Contains(s.AllowedSchedulers, p.Spec.SchedulerName) {
-		return podNowhere, ""
+		return listing.Nowhere, ""
 	}
 	if l.expendable(p) {
-		return podNowhere, ""
+		return listing.Nowhere, ""
 	}
 	node = p.Spec.NodeName
 	if node == "" {
@@ -46,13 +47,13 @@ func (l *loop) classify(p *corev1.Pod) (class podClass, node string) {
 	}
 	switch {
 	case p.Spec.NodeName == "" && p.DeletionTimestamp != nil:
-		return podNowhere, ""
+		return listing.Nowhere, ""
 	case node != "":
-		return podBound, node
+		return listing.Bound, node
 	case l.unschedulable(p):
-		return podPending, ""
+		return listing.Pending, ""
 	}
-	return podNowhere, ""
+	return listing.Nowhere, ""
 }
 
 // expendable pods have a priority below the cutoff.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
+	"github.com/scalehist/scalehist/virtualca/quota"
 )
 
 func TestBalance(t *testing.T) {
@@ -53,7 +55,7 @@ func TestLimit(t *testing.T) {
 }
 
 func TestSimilar(t *testing.T) {
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	mk := func(change func(*corev1.Node)) *template {
 		n := testNode("t", "", "4", "16Gi")
 		n.Labels = map[string]string{corev1.LabelTopologyZone: "a", "pool": "x"}
@@ -63,14 +65,14 @@ func TestSimilar(t *testing.T) {
 	base := mk(func(*corev1.Node) {})
 	for name, tc := range map[string]struct {
 		other *template
-		set   func(*Settings)
+		set   func(*config.Settings)
 		want  bool
 	}{
 		"equal":             {other: mk(func(*corev1.Node) {}), want: true},
 		"another zone":      {other: mk(func(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = "b" }), want: true},
 		"another label":     {other: mk(func(n *corev1.Node) { n.Labels["pool"] = "y" })},
 		"one label more":    {other: mk(func(n *corev1.Node) { n.Labels["extra"] = "y" })},
-		"ignored label":     {other: mk(func(n *corev1.Node) { n.Labels["pool"] = "y" }), set: func(s *Settings) { s.BalancingIgnoreLabels = []string{"pool"} }, want: true},
+		"ignored label":     {other: mk(func(n *corev1.Node) { n.Labels["pool"] = "y" }), set: func(s *config.Settings) { s.BalancingIgnoreLabels = []string{"pool"} }, want: true},
 		"memory 1 % less":   {other: mk(func(n *corev1.Node) { n.Status.Capacity[corev1.ResourceMemory] = resource.MustParse("15.85Gi") }), want: true},
 		"memory 2 % less":   {other: mk(func(n *corev1.Node) { n.Status.Capacity[corev1.ResourceMemory] = resource.MustParse("15.6Gi") })},
 		"cpu differs":       {other: mk(func(n *corev1.Node) { n.Status.Capacity[corev1.ResourceCPU] = resource.MustParse("4100m") })},
@@ -82,18 +84,18 @@ func TestSimilar(t *testing.T) {
 			x.pods = []*corev1.Pod{testPod("d", "", "500m", "1Gi")}
 			return x
 		}()},
-		"balancing label":    {other: mk(func(n *corev1.Node) { n.Status.Capacity[corev1.ResourceCPU] = resource.MustParse("64") }), set: func(s *Settings) { s.BalancingLabels = []string{"pool"} }, want: true},
-		"balancing label no": {other: mk(func(n *corev1.Node) { n.Labels["pool"] = "y" }), set: func(s *Settings) { s.BalancingLabels = []string{"pool"} }},
+		"balancing label":    {other: mk(func(n *corev1.Node) { n.Status.Capacity[corev1.ResourceCPU] = resource.MustParse("64") }), set: func(s *config.Settings) { s.BalancingLabels = []string{"pool"} }, want: true},
+		"balancing label no": {other: mk(func(n *corev1.Node) { n.Labels["pool"] = "y" }), set: func(s *config.Settings) { s.BalancingLabels = []string{"pool"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s
 			if tc.set != nil {
 				tc.set(&s)
 			}
-			if got := s.similar(base, tc.other); got != tc.want {
+			if got := s.Similar(base.node, tc.other.node, base.free(), tc.other.free()); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
-			if got := s.similar(tc.other, base); got != tc.want {
+			if got := s.Similar(tc.other.node, base.node, tc.other.free(), base.free()); got != tc.want {
 				t.Errorf("the other way round: got %v, want %v", got, tc.want)
 			}
 		})
@@ -101,7 +103,7 @@ func TestSimilar(t *testing.T) {
 }
 
 // newLoop is a loop that has listed everything and found its templates.
-func newLoop(t *testing.T, c *testCluster, groups []scalehist.NodeGroup, s Settings, o cloudprovider.Options) *loop {
+func newLoop(t *testing.T, c *testCluster, groups []scalehist.NodeGroup, s config.Settings, o cloudprovider.Options) *loop {
 	t.Helper()
 	p, err := cloudprovider.New(groups, o)
 	if err != nil {
@@ -153,7 +155,7 @@ func TestTemplates(t *testing.T) {
 	noStartup := func(n *corev1.Node) { n.Spec.Taints = n.Spec.Taints[:1] }
 	for name, tc := range map[string]struct {
 		node   *corev1.Node
-		set    func(*Settings)
+		set    func(*config.Settings)
 		ds     []*appsv1.DaemonSet
 		group  []scalehist.NodeGroup
 		want   string
@@ -172,15 +174,15 @@ func TestTemplates(t *testing.T) {
 		"provider gets all DaemonSets": {ds: []*appsv1.DaemonSet{daemonSet("logs", "")}, want: "provider", pods: []string{"logs-pod"}},
 		"a node gets none by default":  {node: real(noStartup), ds: []*appsv1.DaemonSet{daemonSet("logs", "")}, want: "node", taints: []string{"team"}},
 		"a node gets critical ones":    {node: real(func(n *corev1.Node) { n.Spec.Taints = nil }), ds: []*appsv1.DaemonSet{daemonSet("net", "system-node-critical")}, want: "node", pods: []string{"net-pod"}},
-		"force-ds brings all":          {node: real(func(n *corev1.Node) { n.Spec.Taints = nil }), set: func(s *Settings) { s.ForceDaemonSets = true }, ds: []*appsv1.DaemonSet{daemonSet("logs", "")}, want: "node", pods: []string{"logs-pod"}},
-		"DaemonSets heed taints":       {node: real(noStartup), set: func(s *Settings) { s.ForceDaemonSets = true }, ds: []*appsv1.DaemonSet{daemonSet("logs", "")}, want: "node", taints: []string{"team"}},
+		"force-ds brings all":          {node: real(func(n *corev1.Node) { n.Spec.Taints = nil }), set: func(s *config.Settings) { s.ForceDaemonSets = true }, ds: []*appsv1.DaemonSet{daemonSet("logs", "")}, want: "node", pods: []string{"logs-pod"}},
+		"DaemonSets heed taints":       {node: real(noStartup), set: func(s *config.Settings) { s.ForceDaemonSets = true }, ds: []*appsv1.DaemonSet{daemonSet("logs", "")}, want: "node", taints: []string{"team"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &testCluster{objects: scalehist.Objects{DaemonSets: tc.ds}}
 			if tc.node != nil {
 				c.objects.Nodes = []*corev1.Node{tc.node}
 			}
-			s := DefaultSettings()
+			s := config.DefaultSettings()
 			if tc.set != nil {
 				tc.set(&s)
 			}
@@ -225,36 +227,36 @@ func TestQuota(t *testing.T) {
 	virtual := testNode("vk", "", "100", "4Gi")
 	virtual.Labels["type"] = "virtual-kubelet"
 	c.objects.Nodes = append(c.objects.Nodes, virtual)
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.CoresTotal.Max = 7
 	l := newLoop(t, c, []scalehist.NodeGroup{{Name: "g", MaxSize: 9, TargetSize: 2}}, s, cloudprovider.Options{})
-	q := l.newQuota()
+	q := quota.New(l.counted())
 	// 900m counts a core, the group's second node as much as its first, and two for the node of no group: 4 of 7.
-	if got := q.used["cpu"]; got != 4 {
+	if got := q.Used["cpu"]; got != 4 {
 		t.Errorf("cores used: got %d, want 4", got)
 	}
-	allowed, exceeded := q.allowed("g", 5)
-	if allowed != 3 || exceededReason(exceeded) != `exceeded quota: "cluster-wide", resources: cpu` {
-		t.Errorf("5 more nodes: got %d, %s", allowed, exceededReason(exceeded))
+	allowed, exceeded := q.Allowed("g", 5)
+	if allowed != 3 || quota.Reason(exceeded) != `exceeded quota: "cluster-wide", resources: cpu` {
+		t.Errorf("5 more nodes: got %d, %s", allowed, quota.Reason(exceeded))
 	}
-	q.take("g", 3)
-	if allowed, _ := q.allowed("g", 1); allowed != 0 {
+	q.Take("g", 3)
+	if allowed, _ := q.Allowed("g", 1); allowed != 0 {
 		t.Errorf("after taking 3: got %d more, want 0", allowed)
 	}
 }
 
 func TestEquivalence(t *testing.T) {
-	l := newLoop(t, &testCluster{}, nil, DefaultSettings(), cloudprovider.Options{})
+	l := newLoop(t, &testCluster{}, nil, config.DefaultSettings(), cloudprovider.Options{})
 	env := testPod("a2", "a", "1", "1Gi")
 	env.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "POD", Value: "a2"}}
 	same := testPod("a3", "a", "1000m", "1024Mi")
-	groups := l.groupPods([]*corev1.Pod{
+	groups := l.equivalence.Groups([]*corev1.Pod{
 		testPod("a1", "a", "1", "1Gi"), testPod("b1", "b", "1", "1Gi"), env, same, testPod("a4", "a", "2", "1Gi"), testPod("x1", "", "1", "1Gi"), testPod("x2", "", "1", "1Gi"),
 	})
 	var got [][]string
 	for _, g := range groups {
 		var names []string
-		for _, p := range g.pods {
+		for _, p := range g.Pods {
 			names = append(names, p.Name)
 		}
 		got = append(got, names)

@@ -15,6 +15,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/simulator/nodetemplate"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 // on puts a pod on a node, running.
@@ -24,8 +25,8 @@ func on(node string, p *corev1.Pod) *corev1.Pod {
 }
 
 // quick are settings under which an unneeded node goes in the second loop.
-func quick() Settings {
-	s := DefaultSettings()
+func quick() config.Settings {
+	s := config.DefaultSettings()
 	s.NodesAsListed = true
 	s.Down.UnneededTime, s.Down.DelayAfterAdd, s.Down.SoftTaints = time.Minute, 0, 0
 	return s
@@ -230,7 +231,7 @@ func TestWhatKeepsNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node    func(*corev1.Node)
 		pods    []*corev1.Pod
-		change  func(*Settings)
+		change  func(*config.Settings)
 		options cloudprovider.GroupOptions
 		want    string
 	}{
@@ -241,7 +242,7 @@ func TestWhatKeepsNodes(t *testing.T) {
 		"memory":                 {pods: []*corev1.Pod{on("a-0", testPod("p", "web", "1", "9Gi"))}, want: nodeNotUnderutilized + ": memory"},
 		"the group's threshold":  {pods: []*corev1.Pod{on("a-0", testPod("p", "web", "3", "1Gi"))}, options: cloudprovider.GroupOptions{ScaleDownUtilizationThreshold: &half}, want: ""},
 		"not ready":              {node: notReady, want: ""},
-		"not ready, not allowed": {node: notReady, change: func(s *Settings) { s.Down.UnreadyEnabled = false }, want: nodeUnreadyNotAllowed},
+		"not ready, not allowed": {node: notReady, change: func(s *config.Settings) { s.Down.UnreadyEnabled = false }, want: nodeUnreadyNotAllowed},
 		"no cpu":                 {node: func(n *corev1.Node) { delete(n.Status.Allocatable, corev1.ResourceCPU) }, want: nodeUnexpectedError},
 		"being deleted":          {node: func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{nodetemplate.DeletionTaint(testStart)} }, want: nodeBeingDeleted},
 		"deleted long ago": {node: func(n *corev1.Node) {

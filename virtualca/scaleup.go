@@ -9,6 +9,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/virtualca/estimator"
+	"github.com/scalehist/scalehist/virtualca/expander"
+	"github.com/scalehist/scalehist/virtualca/quota"
 )
 
 // The reasons for which a node group cannot grow, in upstream's words (core/scaleup/orchestrator/skippedreasons.go).
@@ -22,10 +25,10 @@ const (
 // scaleUp asks for nodes for the pods, one group or one set of similar groups at most
 // (core/scaleup/orchestrator/orchestrator.go).
 func (l *loop) scaleUp(ctx context.Context, pods []*corev1.Pod) error {
-	groups := l.groupPods(pods)
-	q := l.newQuota()
+	groups := l.equivalence.Groups(pods)
+	q := quota.New(l.counted())
 	valid := l.validGroups(q)
-	schedulable := map[string][]*podGroup{}
+	schedulable := map[string][]*estimator.Group{}
 	for _, g := range valid {
 		s, err := l.schedulableGroups(ctx, groups, g)
 		if err != nil {
@@ -49,16 +52,16 @@ func (l *loop) scaleUp(ctx context.Context, pods []*corev1.Pod) error {
 		l.noOptions(groups)
 		return nil
 	}
-	count, ok := l.capNodes(best.nodes)
+	count, ok := l.capNodes(best.Nodes)
 	if !ok {
 		l.d.Outcome = scalehist.ScaleUpError
 		return nil
 	}
-	if allowed, exceeded := q.allowed(best.group, count); allowed < count {
-		l.note("plan for %s cut from %d to %s: %s", best.group, count, plural.Of(allowed, "node"), exceededReason(exceeded))
+	if allowed, exceeded := q.Allowed(best.Group, count); allowed < count {
+		l.note("plan for %s cut from %d to %s: %s", best.Group, count, plural.Of(allowed, "node"), quota.Reason(exceeded))
 		count = allowed
 	}
-	plan := l.split(best.group, count, schedulable, q)
+	plan := l.split(best.Group, count, schedulable, q)
 	if !l.execute(ctx, plan) {
 		l.d.Outcome = scalehist.ScaleUpError
 		l.countPods(groups, best)
@@ -67,12 +70,12 @@ func (l *loop) scaleUp(ctx context.Context, pods []*corev1.Pod) error {
 	l.d.Outcome = scalehist.ScaleUpSuccessful
 	l.a.lastScaleUp = l.now
 	l.countPods(groups, best)
-	l.scaleUpEvents(best.pods, l.d.ScaleUps)
+	l.scaleUpEvents(best.Pods, l.d.ScaleUps)
 	return nil
 }
 
 // validGroups lists the groups that may grow by a node now, in the provider's order, and reports why others may not.
-func (l *loop) validGroups(q *quota) []string {
+func (l *loop) validGroups(q *quota.Quota) []string {
 	var out []string
 	nodes := l.a.checker.Snapshot().Len()
 	for _, g := range l.groups {
@@ -89,7 +92,7 @@ func (l *loop) validGroups(q *quota) []string {
 	return out
 }
 
-func (l *loop) skipReason(g scalehist.NodeGroup, nodes int, q *quota) string {
+func (l *loop) skipReason(g scalehist.NodeGroup, nodes int, q *quota.Quota) string {
 	switch {
 	case !l.a.state.healthy(g.Name):
 		return reasonNotReady
@@ -108,8 +111,8 @@ func (l *loop) skipReason(g scalehist.NodeGroup, nodes int, q *quota) string {
 	if l.template(g.Name) == nil {
 		return reasonNotReady
 	}
-	if allowed, exceeded := q.allowed(g.Name, delta); allowed < delta {
-		return exceededReason(exceeded)
+	if allowed, exceeded := q.Allowed(g.Name, delta); allowed < delta {
+		return quota.Reason(exceeded)
 	}
 	return ""
 }
@@ -120,7 +123,7 @@ func (l *loop) zeroOrMax(group string) bool {
 }
 
 // schedulableGroups finds the pod groups whose first pod fits on a new node of the group.
-func (l *loop) schedulableGroups(ctx context.Context, groups []*podGroup, group string) ([]*podGroup, error) {
+func (l *loop) schedulableGroups(ctx context.Context, groups []*estimator.Group, group string) ([]*estimator.Group, error) {
 	c := l.a.checker
 	c.Snapshot().Fork()
 	defer c.Snapshot().Revert()
@@ -128,42 +131,43 @@ func (l *loop) schedulableGroups(ctx context.Context, groups []*podGroup, group 
 		return nil, fmt.Errorf("try %s: %w", group, err)
 	}
 	at := c.Snapshot().Len() - 1
-	var out []*podGroup
+	var out []*estimator.Group
 	for _, g := range groups {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if r := c.Check(ctx, g.pods[0], at); r != nil {
-			g.rejected[group] = r.Reasons
+		if r := c.Check(ctx, g.Pods[0], at); r != nil {
+			g.Rejected[group] = r.Reasons
 			continue
 		}
-		g.schedulable = true
+		g.Schedulable = true
 		out = append(out, g)
 	}
 	return out, nil
 }
 
 // options computes what each valid group could do, in the provider's order.
-func (l *loop) options(ctx context.Context, valid []string, schedulable map[string][]*podGroup) ([]*option, error) {
-	var out []*option
+func (l *loop) options(ctx context.Context, valid []string, schedulable map[string][]*estimator.Group) ([]*expander.Option, error) {
+	var out []*expander.Option
 	for _, g := range valid {
 		if len(schedulable[g]) == 0 {
 			continue
 		}
-		o := &option{group: g, template: l.template(g), scores: map[string]float64{}}
-		o.similar = l.similarGroups(g, schedulable)
-		e, err := l.estimate(ctx, schedulable[g], o.template, l.nodeLimit(g, o.similar))
+		t := l.template(g)
+		o := &expander.Option{Group: g, Template: t.node, Scores: map[string]float64{}}
+		o.Similar = l.similarGroups(g, schedulable)
+		e, err := estimator.Pack(ctx, l.a.checker, schedulable[g], t.node, t.nodeInfo, l.nodeLimit(g, o.Similar))
 		if err != nil {
 			return nil, err
 		}
-		o.nodes, o.pods = e.nodes, e.pods
-		if e.limited {
-			l.note("estimate for %s stopped at %s: limit reached%s", g, plural.Of(e.nodes, "node"), l.guessedLimit(g, o.similar, e.nodes))
+		o.Nodes, o.Pods = e.Nodes, e.Pods
+		if e.Limited {
+			l.note("estimate for %s stopped at %s: limit reached%s", g, plural.Of(e.Nodes, "node"), l.guessedLimit(g, o.Similar, e.Nodes))
 		}
-		if o.nodes > 0 && l.zeroOrMax(g) {
-			o.nodes = l.group[g].MaxSize
+		if o.Nodes > 0 && l.zeroOrMax(g) {
+			o.Nodes = l.group[g].MaxSize
 		}
-		if o.nodes == 0 || len(o.pods) == 0 {
+		if o.Nodes == 0 || len(o.Pods) == 0 {
 			continue
 		}
 		out = append(out, o)
@@ -184,23 +188,23 @@ func (l *loop) capNodes(n int) (int, bool) {
 
 // split shares the new nodes with similar groups, then cuts each group by quota in that order; what a group loses is
 // not given to another.
-func (l *loop) split(group string, count int, schedulable map[string][]*podGroup, q *quota) []scalehist.ScaleUp {
+func (l *loop) split(group string, count int, schedulable map[string][]*estimator.Group, q *quota.Quota) []scalehist.ScaleUp {
 	targets := []scalehist.NodeGroup{l.group[group]}
 	for _, s := range l.similarGroups(group, schedulable) {
-		if allowed, _ := q.allowed(s, 1); allowed == 1 {
+		if allowed, _ := q.Allowed(s, 1); allowed == 1 {
 			targets = append(targets, l.group[s])
 		}
 	}
 	var plan []scalehist.ScaleUp
 	for _, s := range balance(targets, count) {
 		delta := s.To - s.From
-		if allowed, exceeded := q.allowed(s.NodeGroup, delta); allowed < delta {
-			l.note("plan for %s cut from %d to %s: %s", s.NodeGroup, delta, plural.Of(allowed, "node"), exceededReason(exceeded))
+		if allowed, exceeded := q.Allowed(s.NodeGroup, delta); allowed < delta {
+			l.note("plan for %s cut from %d to %s: %s", s.NodeGroup, delta, plural.Of(allowed, "node"), quota.Reason(exceeded))
 			delta = allowed
 		}
 		if delta > 0 {
 			s.To = s.From + delta
-			q.take(s.NodeGroup, delta)
+			q.Take(s.NodeGroup, delta)
 			plan = append(plan, s)
 		}
 	}
@@ -234,29 +238,29 @@ func (l *loop) execute(ctx context.Context, plan []scalehist.ScaleUp) bool {
 }
 
 // countPods splits the pods: those the chosen option takes, those no valid group can take, and the rest.
-func (l *loop) countPods(groups []*podGroup, best *option) {
+func (l *loop) countPods(groups []*estimator.Group, best *expander.Option) {
 	all := 0
 	for _, g := range groups {
-		all += len(g.pods)
-		if !g.schedulable {
-			l.d.PodsRemaining += len(g.pods)
+		all += len(g.Pods)
+		if !g.Schedulable {
+			l.d.PodsRemaining += len(g.Pods)
 		}
 	}
-	l.d.PodsTriggered = len(best.pods)
+	l.d.PodsTriggered = len(best.Pods)
 	l.d.PodsAwaiting = max(0, all-l.d.PodsTriggered-l.d.PodsRemaining)
 }
 
-// noOptions ends a scale-up that can help nobody and tells every pod that fits nowhere why.
-func (l *loop) noOptions(groups []*podGroup) {
+// noOptions ends a scale-up that can help nobody and writes to every pod that fits nowhere why.
+func (l *loop) noOptions(groups []*estimator.Group) {
 	l.d.Outcome = scalehist.ScaleUpNoOptionsAvailable
 	for _, g := range groups {
-		if g.schedulable {
-			l.d.PodsAwaiting += len(g.pods)
+		if g.Schedulable {
+			l.d.PodsAwaiting += len(g.Pods)
 			continue
 		}
-		l.d.PodsRemaining += len(g.pods)
+		l.d.PodsRemaining += len(g.Pods)
 		reasons := map[string]int{}
-		for _, list := range g.rejected {
+		for _, list := range g.Rejected {
 			for _, r := range list {
 				reasons[r]++
 			}
@@ -264,21 +268,21 @@ func (l *loop) noOptions(groups []*podGroup) {
 		for _, why := range l.skipped { // upstream's words: what it says to a pod has no remark of ours
 			reasons[why]++
 		}
-		for _, p := range g.pods {
+		for _, p := range g.Pods {
 			l.noScaleUpEvent(p, reasons)
 		}
 	}
 }
 
 // reportRejected says for each valid group that can take no pod why, by the number of pods for each reason.
-func (l *loop) reportRejected(valid []string, groups []*podGroup, schedulable map[string][]*podGroup) {
+func (l *loop) reportRejected(valid []string, groups []*estimator.Group, schedulable map[string][]*estimator.Group) {
 	for _, v := range valid {
 		if len(schedulable[v]) > 0 {
 			continue
 		}
 		counts := map[string]int{}
 		for _, g := range groups {
-			counts[strings.Join(g.rejected[v], ", ")] += len(g.pods)
+			counts[strings.Join(g.Rejected[v], ", ")] += len(g.Pods)
 		}
 		parts := make([]string, 0, len(counts))
 		for _, r := range byCount(counts) {

@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/simulator/nodetemplate"
+	"github.com/scalehist/scalehist/virtualca/status"
 )
 
 const wantStatus = `autoscalerStatus: Running
@@ -116,7 +117,7 @@ func TestStatus(t *testing.T) {
 	if diff := cmp.Diff("kube-system/cluster-autoscaler-status", got.Namespace+"/"+got.Name); diff != "" {
 		t.Error(diff)
 	}
-	if got.Annotations[lastUpdatedAnnotation] != "2026-03-01 10:00:30 +0000 UTC" {
+	if got.Annotations[status.LastUpdatedAnnotation] != "2026-03-01 10:00:30 +0000 UTC" {
 		t.Errorf("annotations: %v", got.Annotations)
 	}
 	if diff := cmp.Diff(wantStatus, got.Data["status"]); diff != "" {
@@ -132,15 +133,15 @@ func TestStatusOfBackoff(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(1, "3")}}
 	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, quick(), cloudprovider.Options{Faults: []cloudprovider.Fault{{Kind: cloudprovider.FaultRefuse, Message: strings.Repeat("é", 300)}}})
 	r.at(0)
-	var got clusterStatus
+	var got status.Cluster
 	if err := yaml.Unmarshal([]byte(r.a.Status().Data["status"]), &got); err != nil {
 		t.Fatal(err)
 	}
 	up := got.NodeGroups[0].ScaleUp
-	if up.Status != statusBackoff || up.BackoffInfo == nil || up.BackoffInfo.ErrorCode != "cloudProviderError" {
+	if up.Status != status.InBackoff || up.BackoffInfo == nil || up.BackoffInfo.ErrorCode != "cloudProviderError" {
 		t.Fatalf("got %+v", up)
 	}
-	if m := up.BackoffInfo.ErrorMessage; len(m) > maxStatusMessage || !strings.HasSuffix(m, "é"+truncated) {
+	if m := up.BackoffInfo.ErrorMessage; len(m) > status.MaxStatusMessage || !strings.HasSuffix(m, "é"+status.Truncated) {
 		t.Errorf("message of %d bytes: %s", len(m), m)
 	}
 }

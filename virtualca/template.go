@@ -124,7 +124,7 @@ func (l *loop) sanitize(n *corev1.Node, pods []*corev1.Pod, group string, force 
 	n.Labels[corev1.LabelHostname] = name
 	n.Labels[templateNodeLabel] = "true"
 	n.Annotations[v1alpha1.NodeGroupAnnotation] = group
-	n.Spec.Taints = l.a.settings.sanitizeTaints(n.Spec.Taints)
+	n.Spec.Taints = l.a.settings.SanitizeTaints(n.Spec.Taints)
 	if l.a.settings.ScaleFromUnschedulable {
 		n.Spec.Unschedulable = false
 	}

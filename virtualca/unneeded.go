@@ -3,6 +3,9 @@ package virtualca
 import (
 	"sort"
 	"time"
+
+	"github.com/scalehist/scalehist/virtualca/listing"
+	"github.com/scalehist/scalehist/virtualca/quota"
 )
 
 // nodesToDelete lists the unneeded nodes whose time has come and whose group and cluster may shrink: those without pods
@@ -16,9 +19,9 @@ func (l *loop) nodesToDelete() (empty, drained []*unneededNode) {
 	order := l.a.down.order
 	switch {
 	case l.a.settings.NodesAsStored:
-		order = freshWalk(order, l.a.settings.Seed, l.d.Loop)
+		order = listing.FreshWalk(order, l.a.settings.Seed, l.d.Loop)
 	case !l.a.settings.NodesAsListed:
-		order = circleOrder(order, l.a.settings.Seed, l.d.Loop, tieName(&l.a.settings, func(n string) string { return n }))
+		order = listing.Circle(order, l.a.settings.Seed, l.d.Loop, listing.Name(l.a.settings.NamelessTies, func(n string) string { return n }))
 	}
 	for _, withPods := range []bool{false, true} {
 		for _, name := range order {
@@ -42,7 +45,7 @@ func (l *loop) nodesToDelete() (empty, drained []*unneededNode) {
 }
 
 // keep says why an unneeded node stays for now; "" when it may go, and then it is counted as gone.
-func (l *loop) keep(u *unneededNode, sizes map[string]int, floor *floor) string {
+func (l *loop) keep(u *unneededNode, sizes map[string]int, floor *quota.Floor) string {
 	if u.node.Annotations[noScaleDownAnnotation] == "true" {
 		return nodeScaleDownDisabled
 	}
@@ -57,11 +60,11 @@ func (l *loop) keep(u *unneededNode, sizes map[string]int, floor *floor) string 
 	if sizes[u.group] <= l.group[u.group].MinSize {
 		return nodeGroupMinSizeReached
 	}
-	if r := floor.below(u.group, u.node); r != "" {
+	if r := floor.Below(u.group, u.node); r != "" {
 		return nodeMinimalResourceLimit + ": " + r
 	}
 	sizes[u.group]--
-	floor.take(u.group, u.node)
+	floor.Take(u.group, u.node)
 	return ""
 }
 

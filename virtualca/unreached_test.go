@@ -11,6 +11,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
+	"github.com/scalehist/scalehist/virtualca/expander"
 )
 
 // The rules here are those that no recorded case reaches (fixtures/conformance/mutations.md) and no other test held.
@@ -18,10 +20,10 @@ import (
 // TestLeastWasteReckonsWithCapacity: by allocatable the small group would be full and win, by capacity it wastes more.
 func TestLeastWasteReckonsWithCapacity(t *testing.T) {
 	small, large := opt("small", 1, 2, "4", "1"), opt("large", 1, 2, "3", "1")
-	small.template.node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("2")
-	s := DefaultSettings()
+	small.Template.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("2")
+	s := config.DefaultSettings()
 	s.Expander = []string{"least-waste"}
-	if got, l := weigh(t, s, nil, []*option{small, large}); got != "large" {
+	if got, l := weigh(t, s, nil, []*expander.Option{small, large}); got != "large" {
 		t.Errorf("got %s, want large: %v", got, l.d.Options)
 	}
 }
@@ -49,7 +51,7 @@ func TestSpreadPodsReturnToOldNodes(t *testing.T) {
 	for _, name := range []string{"large-1", "large-2", "large-3", "large-4"} {
 		c.objects.Pods = append(c.objects.Pods, spread(testPod(name, "large", "1", "1Gi"), 10))
 	}
-	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 2, 9)}, DefaultSettings(), cloudprovider.Options{})
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 2, 9)}, config.DefaultSettings(), cloudprovider.Options{})
 	d := r.at(0)
 	if len(d.UnschedulablePods) != 4 || len(d.Options) != 1 || d.Options[0].NodeCount != 3 || d.Options[0].Pods != 4 {
 		t.Errorf("got %s, %v unschedulable, options %+v, want 3 nodes for 4 pods", d.Summary(), d.UnschedulablePods, d.Options)
@@ -63,7 +65,7 @@ func TestUnreadyNodesWaitLonger(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Nodes: []*corev1.Node{testNode("fine", "a", "4", "16Gi"), n}}}
 	group := smallGroup("a", 2, 9)
 	group.MinSize = 1
-	s := DefaultSettings()
+	s := config.DefaultSettings()
 	s.Down.UnneededTime, s.Down.UnreadyTime = time.Hour, 2*time.Minute
 	r := start(t, c, []scalehist.NodeGroup{group}, s, cloudprovider.Options{})
 	for _, tc := range []struct {

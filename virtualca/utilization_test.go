@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 func TestUtilization(t *testing.T) {
@@ -72,7 +73,7 @@ func TestUtilization(t *testing.T) {
 			if tc.node != nil {
 				tc.node(n[0])
 			}
-			l := newLoop(t, &testCluster{objects: scalehist.Objects{Nodes: n, Pods: tc.pods}}, []scalehist.NodeGroup{smallGroup("a", 1, 5)}, DefaultSettings(),
+			l := newLoop(t, &testCluster{objects: scalehist.Objects{Nodes: n, Pods: tc.pods}}, []scalehist.NodeGroup{smallGroup("a", 1, 5)}, config.DefaultSettings(),
 				cloudprovider.Options{GPULabel: "gpu", IgnoreGPUs: tc.ignore})
 			got, err := l.utilizationOf(l.a.checker.Snapshot().NodeInfo(0), tc.noDaemon, tc.noM)
 			if err != nil {

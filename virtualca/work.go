@@ -107,7 +107,7 @@ func (l *loop) startDrain(ctx context.Context, x *deletion, o *scalehist.Objects
 		return
 	}
 	daemonSet := l.evictable(x, pods.DaemonSet)
-	x.steps = l.a.settings.Down.drainSteps(pods.Move, daemonSet)
+	x.steps = drainSteps(&l.a.settings.Down, pods.Move, daemonSet)
 	l.nextStep(ctx, x)
 }
 

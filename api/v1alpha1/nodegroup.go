@@ -79,8 +79,8 @@ func (g *NodeGroup) DeepCopy() *NodeGroup {
 // DeepCopyObject implements runtime.Object.
 func (g *NodeGroup) DeepCopyObject() runtime.Object { return g.DeepCopy() }
 
-// AddToScheme registers NodeGroup, so that one decoder reads every kind of an object log.
+// AddToScheme registers the kinds of the group, so that one decoder reads every kind of an object log.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &NodeGroup{})
+	s.AddKnownTypes(GroupVersion, &NodeGroup{}, &MetricQuery{})
 	return nil
 }

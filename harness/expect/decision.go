@@ -40,6 +40,11 @@ type Decided struct {
 	Nodes     *Count
 	// Outcome is that of the scale-up part.
 	Outcome scalehist.ScaleUpOutcome
+	// Controller or Workload make it about a decision of a controller of workloads, not of the node autoscaler: then Loop, NodeGroup, Nodes and
+	// Outcome are not looked at. A scale-up is one of replicas. Workload is named as for HaveReplicas.
+	Controller, Workload string
+	// Replicas are those that the controller set.
+	Replicas *Count
 	// Because is a text in what the decision says of itself: options, reasons, notes.
 	Because string
 }
@@ -48,6 +53,9 @@ type Decided struct {
 func Decide(want Decided) Matcher {
 	if want.Which == "" {
 		want.Which = SomeDecision
+	}
+	if want.Controller != "" || want.Workload != "" {
+		return &controlMatcher{want: want}
 	}
 	return &decisionMatcher{want: want}
 }

@@ -27,6 +27,9 @@ type ControlPlane interface {
 	Apply(ctx context.Context, changes []scalehist.Change) error
 	// Settle moves the clock to now and returns when the scheduler is quiescent: every pod has a node or a reason,
 	// and every cache has seen every write. now never goes back.
+	//
+	// A victim of preemption terminates: it has a deletionTimestamp at the end of its grace period and the condition DisruptionTarget,
+	// and holds its room, for which the preemptor waits nominated, until somebody deletes it: there is no kubelet.
 	Settle(ctx context.Context, now time.Time) (Settled, error)
 	// Cluster lists the objects, with recorded or virtual times and UIDs. Valid until the next Apply or Settle.
 	Cluster() *scalehist.Objects
@@ -50,7 +53,7 @@ type (
 	Binding = crank.Binding
 	// Unschedulable is a pod no node can take now, with the scheduler's message.
 	Unschedulable = crank.Unschedulable
-	// Victim is a pod preempted in favour of another.
+	// Victim is a pod preempted in favour of another, and terminating.
 	Victim = crank.Victim
 )
 

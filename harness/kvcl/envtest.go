@@ -38,6 +38,9 @@ type Options struct {
 	EmitEvents bool
 	// APIServerFlags are added to the flags of kube-apiserver and win over ours.
 	APIServerFlags map[string]string
+	// WallTime is the instant of the wall clock that stands for one of virtual time. The conditions of nodes are written with it, for programs
+	// that compare them with their own clock. Nil: they are written as they are.
+	WallTime func(virtual time.Time) time.Time
 }
 
 // EnvTest is the ControlPlane on a real kube-apiserver and etcd.
@@ -80,7 +83,7 @@ func Start(ctx context.Context, o Options) (*EnvTest, error) {
 // boot starts everything but virtual time.
 func boot(ctx context.Context, o Options) (_ *EnvTest, err error) {
 	e := &EnvTest{inbox: newInbox(), closeLog: func() {}, logDir: o.LogDir}
-	server := &httpServer{inbox: e.inbox}
+	server := &httpServer{inbox: e.inbox, wall: o.WallTime}
 	e.plane = plane.New(server, plane.Options{Scoring: o.Scoring, TieBreak: o.TieBreak, EmitEvents: o.EmitEvents})
 	begin := time.Now()
 	if err := makeLogDir(o.LogDir); err != nil {
@@ -154,6 +157,9 @@ func (e *EnvTest) RESTConfig() *rest.Config { return rest.CopyConfig(e.procs.con
 
 // Kubeconfig is RESTConfig as a file for kubectl and other programs.
 func (e *EnvTest) Kubeconfig() ([]byte, error) { return kubeconfig(e.procs.config) }
+
+// Touched has a value whenever the watches have brought something since it was last read, no matter who wrote it.
+func (e *EnvTest) Touched() <-chan struct{} { return e.inbox.touched }
 
 // Close implements ControlPlane.
 func (e *EnvTest) Close() error {

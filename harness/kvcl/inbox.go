@@ -30,6 +30,8 @@ type inbox struct {
 	// deliveries counts what the watches brought; quiet is how long, in wall-clock time, a wait may go without any.
 	deliveries int
 	quiet      time.Duration
+	// touched has a value when something was delivered since it was read.
+	touched chan struct{}
 
 	// The barrier: per kind the highest resource version written, the objects deleted, the pods bound.
 	want  []uint64
@@ -56,7 +58,7 @@ type known struct {
 const maxQuiet = time.Minute
 
 func newInbox() *inbox {
-	in := &inbox{quiet: maxQuiet, want: make([]uint64, len(plane.Kinds)), gone: map[types.UID]*watched{}, bound: map[types.UID]bool{}}
+	in := &inbox{quiet: maxQuiet, touched: make(chan struct{}, 1), want: make([]uint64, len(plane.Kinds)), gone: map[types.UID]*watched{}, bound: map[types.UID]bool{}}
 	in.cond = sync.NewCond(&in.mu)
 	for _, k := range plane.Kinds {
 		in.watch = append(in.watch, &watched{in: in, kind: k, known: map[types.UID]known{}})
@@ -207,6 +209,10 @@ func (in *inbox) missing() []string {
 func (in *inbox) delivered() {
 	in.deliveries++
 	in.cond.Broadcast()
+	select {
+	case in.touched <- struct{}{}:
+	default:
+	}
 }
 
 // take returns what was delivered since the last call.

@@ -216,9 +216,9 @@ var apiserverFlags = map[string]string{
 	}, ","),
 	// Without apiregistration the server refuses to start; without networking and apiextensions its hooks wait for
 	// informers that never fill, /healthz stays bad, and the server ends after a minute. The recorder watches apps,
-	// batch, policy and events.
+	// autoscaling, batch, policy and events.
 	"runtime-config": strings.Join([]string{
-		"api/all=false", "api/v1=true", "apiregistration.k8s.io/v1=true", "apps/v1=true", "batch/v1=true",
+		"api/all=false", "api/v1=true", "apiregistration.k8s.io/v1=true", "apps/v1=true", "autoscaling/v2=true", "batch/v1=true",
 		"policy/v1=true", "scheduling.k8s.io/v1=true", "storage.k8s.io/v1=true", "events.k8s.io/v1=true",
 		"coordination.k8s.io/v1=true", "node.k8s.io/v1=true", "networking.k8s.io/v1=true",
 		"apiextensions.k8s.io/v1=true",

@@ -2,6 +2,7 @@ package kvcl
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -21,6 +22,7 @@ import (
 type httpServer struct {
 	client kubernetes.Interface
 	inbox  *inbox
+	wall   func(virtual time.Time) time.Time // nil: as it is
 }
 
 // podWriters write pods in parallel. More gain nothing: the limit is the API server's CPU.
@@ -29,12 +31,30 @@ const podWriters = 8
 func (*httpServer) Writers() int { return podWriters }
 
 func (s *httpServer) Post(ctx context.Context, k *plane.Kind, obj scalehist.Object) (scalehist.Object, error) {
-	return s.wrote(ctx, k, s.request(k).Post().NamespaceIfScoped(obj.GetNamespace(), k.Namespaced).Resource(k.Resource).Body(obj))
+	return s.wrote(ctx, k, s.request(k).Post().NamespaceIfScoped(obj.GetNamespace(), k.Namespaced).Resource(k.Resource).Body(s.dated(obj)))
 }
 
 func (s *httpServer) Put(ctx context.Context, k *plane.Kind, obj scalehist.Object, sub ...string) (scalehist.Object, error) {
 	return s.wrote(ctx, k, s.request(k).Put().NamespaceIfScoped(obj.GetNamespace(), k.Namespaced).Resource(k.Resource).Name(obj.GetName()).
-		SubResource(sub...).Body(obj))
+		SubResource(sub...).Body(s.dated(obj)))
+}
+
+// dated is obj with the conditions of a node at instants of the wall clock.
+func (s *httpServer) dated(obj scalehist.Object) scalehist.Object {
+	n, ok := obj.(*corev1.Node)
+	if !ok || s.wall == nil {
+		return obj
+	}
+	n = n.DeepCopy()
+	for i := range n.Status.Conditions {
+		c := &n.Status.Conditions[i]
+		for _, t := range []*metav1.Time{&c.LastHeartbeatTime, &c.LastTransitionTime} {
+			if !t.IsZero() {
+				*t = metav1.NewTime(s.wall(t.Time))
+			}
+		}
+	}
+	return n
 }
 
 func (s *httpServer) Patch(ctx context.Context, k *plane.Kind, namespace, name string, pt types.PatchType, data []byte, sub ...string) (scalehist.Object, error) {

@@ -29,7 +29,7 @@ func (s *Scenario) check(d *decoder, engines Engines) {
 	s.oneOf(d, "scheduler", string(s.Scheduler), string(profile.ScoringDefault), string(profile.ScoringBinPacking))
 	s.oneOf(d, "ties", string(s.Ties), string(harness.TiesUpstream), string(harness.TiesByHash), string(harness.TiesByCreation))
 	s.oneOf(d, "controlPlane", s.ControlPlane, harness.ControlPlanes...)
-	if _, err := engines.Named(s.engine(engines)); err != nil {
+	if _, err := engines.Engine(s.engine(engines)); err != nil {
 		at("autoscaler", "autoscaler: %v%s", err, suggest(s.Autoscaler, engines.Names()))
 	} else {
 		for i, f := range s.Flags {
@@ -38,6 +38,7 @@ func (s *Scenario) check(d *decoder, engines Engines) {
 			}
 		}
 	}
+	s.checkRealTime(d, engines)
 	if _, given := s.at["for"]; given && s.For == 0 {
 		at("for", "for: nothing would be played")
 	}
@@ -49,7 +50,33 @@ func (s *Scenario) check(d *decoder, engines Engines) {
 	if _, err := s.PriceTable(s.Path); err != nil {
 		at("prices", "prices: %v", err)
 	}
+	if _, err := engines.Controls(&s.Settings, s.Path); err != nil {
+		key := "horizontal"
+		for _, k := range []string{"objects", "load"} {
+			if strings.HasPrefix(err.Error(), k+":") {
+				key = k
+			}
+		}
+		at(key, "%v", err)
+	}
 	s.checkExpect(d)
+}
+
+// checkRealTime: what goes with an engine in real time alone, and what does not.
+func (s *Scenario) checkRealTime(d *decoder, engines Engines) {
+	at := func(path, format string, args ...any) { d.atf(s.pos(path), format, args...) }
+	if !engines.RealTime(s.engine(engines)) {
+		if s.Speed != 0 {
+			at("speed", "speed goes with autoscaler exec:PATH: others are played in virtual time")
+		}
+		return
+	}
+	if s.ControlPlane == harness.Memory {
+		at("controlPlane", "controlPlane: a program needs an API server: leave it out, or write %s", harness.EnvTest)
+	}
+	if s.perEvent() {
+		at("playback", "playback: an autoscaler in real time cannot be put back to single moments; replay continuously")
+	}
 }
 
 func (s *Scenario) engine(engines Engines) string {
@@ -118,12 +145,15 @@ func (s *Scenario) checkExpect(d *decoder) {
 		switch {
 		case w.First != "" && w.Last != "":
 			at(path, "%s: first and last: give one of them", path)
-		case w.First == "" && w.Last == "" && !w.At.Set && w.Loop == 0 && w.NodeGroup == "" && w.Because == "" && w.Outcome == "" && w.Nodes == nil:
+		case w.First == "" && w.Last == "" && !w.At.Set && w.Loop == 0 && w.NodeGroup == "" && w.Because == "" && w.Outcome == "" && w.Nodes == nil &&
+			w.Controller == "" && w.Workload == "" && w.Replicas == nil:
 			at(path, "%s is empty: which decision, and what of it?", path)
 		case w.Loop < 0:
 			at(path+".loop", "%s.loop: loops count from 1", path)
 		}
+		s.checkControlled(d, path, w)
 	}
+	s.checkWorkloads(d)
 	if s.perEvent() {
 		for _, key := range []string{"finalSizes", "unschedulable", "keepNodes", "cost"} {
 			if _, given := s.at["expect."+key]; given {
@@ -136,6 +166,56 @@ func (s *Scenario) checkExpect(d *decoder) {
 			}
 		}
 	}
+}
+
+// checkControlled finds keys of a decision that do not go together: those of node autoscalers and those of controllers.
+func (s *Scenario) checkControlled(d *decoder, path string, w Decision) {
+	at := func(key, format string, args ...any) { d.atf(s.pos(path+key), path+key+": "+format, args...) }
+	if w.Controller == "" && w.Workload == "" {
+		if w.Replicas != nil {
+			at(".replicas", "a node autoscaler sets none: name a controller or a workload")
+		}
+		return
+	}
+	for _, x := range []struct {
+		key   string
+		given bool
+	}{{".loop", w.Loop != 0}, {".nodeGroup", w.NodeGroup != ""}, {".nodes", w.Nodes != nil}, {".outcome", w.Outcome != ""}} {
+		if x.given {
+			at(x.key, "a controller of workloads has none: leave out controller and workload, or this")
+		}
+	}
+	if !s.withWorkloads() {
+		at("", "no controller of workloads runs: name one (vertical, horizontal)")
+	}
+}
+
+// withWorkloads says whether reports have workloads: where something sets their replicas, or gives them load.
+func (s *Scenario) withWorkloads() bool {
+	acts := func(name string) bool { return name != "" && name != harness.Recorded }
+	return s.Load != "" || acts(s.Horizontal) || acts(s.Vertical)
+}
+
+func (s *Scenario) checkWorkloads(d *decoder) {
+	if s.Expect.Workloads != nil && !s.withWorkloads() {
+		d.atf(s.pos("expect.workloads"), "expect.workloads goes with vertical, horizontal or load: without them a report has no workloads")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Expect.Workloads)) {
+		path := "expect.workloads." + name
+		if s.Expect.Workloads[name] == (Workload{}) && !s.keysBelow(path) {
+			d.atf(s.pos(path), "%s is empty: what of its replicas?", path)
+		}
+	}
+}
+
+// keysBelow says whether the file has any key, known or not, below a path.
+func (s *Scenario) keysBelow(path string) bool {
+	for at := range s.at {
+		if strings.HasPrefix(at, path+".") {
+			return true
+		}
+	}
+	return false
 }
 
 var outcomes = []string{

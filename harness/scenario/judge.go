@@ -74,6 +74,9 @@ func (s *Scenario) expectations(j Judging) []expectation {
 	if e.Truth != "" {
 		add("truth", expect.AgreeWithTruth(s.Path(e.Truth)))
 	}
+	if e.Workloads != nil {
+		add("workloads", expect.HaveReplicas(replicas(e.Workloads)))
+	}
 	for i, d := range e.Decisions {
 		add(fmt.Sprintf("decisions[%d]", i), expect.Decide(d.decided()))
 	}
@@ -100,14 +103,30 @@ func counts(want map[string]Count) expect.Counts {
 	return out
 }
 
+// replicas are workloads as the matcher takes them.
+func replicas(want map[string]Workload) map[string]expect.Replicas {
+	out := map[string]expect.Replicas{}
+	for name, w := range want {
+		out[name] = expect.Replicas{
+			Final: wanted(w.Final), Peak: wanted(w.Peak), Ready: wanted(w.Ready), ScaledUp: wanted(w.ScaledUp), ScaledDown: wanted(w.ScaledDown), Controller: w.Controller,
+		}
+	}
+	return out
+}
+
+// wanted is a count as the matchers take it.
+func wanted(c *Count) *expect.Count {
+	if c == nil {
+		return nil
+	}
+	return &c.Count
+}
+
 // decided is the decision as the matcher takes it.
 func (d Decision) decided() expect.Decided {
 	out := expect.Decided{
 		From: d.At.From, To: d.At.To, Timed: d.At.Set, Loop: d.Loop, NodeGroup: d.NodeGroup, Because: d.Because, Which: expect.SomeDecision,
-		Outcome: scalehist.ScaleUpOutcome(d.Outcome),
-	}
-	if d.Nodes != nil {
-		out.Nodes = &d.Nodes.Count
+		Outcome: scalehist.ScaleUpOutcome(d.Outcome), Nodes: wanted(d.Nodes), Controller: d.Controller, Workload: d.Workload, Replicas: wanted(d.Replicas),
 	}
 	switch {
 	case d.First == scaleUp:

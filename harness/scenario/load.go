@@ -26,11 +26,15 @@ import (
 
 // Engines are the autoscalers a scenario may name.
 type Engines interface {
-	// Names lists them, the default first; Named also takes URLs.
+	// Names lists them, the default first; Engine also takes URLs and exec:PATH.
 	Names() []string
-	Named(name string) (harness.NewAutoscaler, error)
+	Engine(name string) (harness.Option, error)
+	// RealTime says whether an engine is a program of its own, which is played in real time.
+	RealTime(name string) bool
 	// CheckFlags refuses flags that an engine would not understand.
 	CheckFlags(name string, flags []string) error
+	// Controls are the options for what settings say of controllers, whose files path finds.
+	Controls(s *harness.Settings, path func(string) string) ([]harness.Option, error)
 	// JudgeScaleUps tells of each scale-up of a report that keeps its moments how far it was from the cheapest one.
 	JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *prices.Table) error
 }

@@ -22,8 +22,10 @@ func Scaffold(ctx context.Context, s *Scenario, file string, e Env) (*scalehist.
 		return nil, fmt.Errorf("directory of %s: %w", file, err)
 	}
 	paths := []*string{&s.History}
-	if s.FaultFile != "" {
-		paths = append(paths, &s.FaultFile)
+	for _, file := range []*string{&s.FaultFile, &s.Objects, &s.Load} {
+		if *file != "" {
+			paths = append(paths, file)
+		}
 	}
 	if s.Prices != nil && s.Prices.Table != prices.Shipped {
 		paths = append(paths, &s.Prices.Table)

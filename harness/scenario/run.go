@@ -60,11 +60,15 @@ func (s *Scenario) Rerun() string {
 
 // options turns a scenario into those of a replay.
 func (s *Scenario) options(e Env, logs string) ([]harness.Option, error) {
-	engine, err := e.Engines.Named(s.engine(e.Engines))
+	engine, err := e.Engines.Engine(s.engine(e.Engines))
 	if err != nil {
 		return nil, err
 	}
-	plane, err := e.Plane(e.PlaneOf(s), logs)
+	name := e.PlaneOf(s)
+	if e.Engines.RealTime(s.engine(e.Engines)) {
+		name = harness.EnvTest
+	}
+	plane, err := e.Plane(name, logs)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +81,11 @@ func (s *Scenario) options(e Env, logs string) ([]harness.Option, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prices: %w", err)
 	}
-	opts := []harness.Option{harness.WithSettings(settings), harness.WithAutoscaler(engine), plane, harness.WithPrices(table)}
+	controls, err := e.Engines.Controls(&settings, s.Path)
+	if err != nil {
+		return nil, err
+	}
+	opts := append([]harness.Option{harness.WithSettings(settings), engine, plane, harness.WithFiles(logs), harness.WithPrices(table)}, controls...)
 	if e.Progress != nil {
 		opts = append(opts, harness.WithProgress(e.Progress))
 	}

@@ -27,12 +27,14 @@ type someEngines struct{}
 
 func (someEngines) Names() []string { return []string{"virtualca", "recommender"} }
 
-func (someEngines) Named(name string) (harness.NewAutoscaler, error) {
-	if name != "virtualca" && name != "recommender" {
+func (someEngines) Engine(name string) (harness.Option, error) {
+	if name != "virtualca" && name != "recommender" && name != "exec:ca" {
 		return nil, fmt.Errorf("unknown autoscaler %q", name)
 	}
-	return func(harness.Env) (scalehist.Autoscaler, error) { return nil, errors.New("no autoscaler in this test") }, nil
+	return harness.WithAutoscaler(func(harness.Env) (scalehist.Autoscaler, error) { return nil, errors.New("no autoscaler in this test") }), nil
 }
+
+func (someEngines) RealTime(name string) bool { return strings.HasPrefix(name, "exec:") }
 
 func (someEngines) CheckFlags(_ string, flags []string) error {
 	for _, f := range flags {
@@ -43,6 +45,9 @@ func (someEngines) CheckFlags(_ string, flags []string) error {
 	return nil
 }
 
+func (someEngines) Controls(*harness.Settings, func(string) string) ([]harness.Option, error) {
+	return nil, nil
+}
 func (someEngines) JudgeScaleUps(context.Context, *scalehist.ReplayReport, *prices.Table) error {
 	return nil
 }

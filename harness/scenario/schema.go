@@ -104,7 +104,7 @@ func Schema() ([]byte, error) {
 // limits has a property for each metric.
 func limits() *jsonschema.Schema {
 	properties := jsonschema.NewProperties()
-	for _, m := range metrics.All() {
+	for _, m := range append(metrics.All(), metrics.Workloads()...) {
 		properties.Set(m.Name, text(limitPattern, m.Definition))
 	}
 	return &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.FalseSchema, Properties: properties}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/report"
 	"github.com/scalehist/scalehist/report/metrics"
 )
 
@@ -33,6 +34,7 @@ type observed struct {
 	cost            *float64
 	currency        string
 	perEvent        bool
+	workloads       []scalehist.WorkloadResult // that a controller scaled, or that have load
 }
 
 func observe(r *scalehist.ReplayReport) observed {
@@ -42,6 +44,11 @@ func observe(r *scalehist.ReplayReport) observed {
 	}
 	for _, g := range r.NodeGroups {
 		o.final[g.Name] = g.Final
+	}
+	for _, w := range r.Workloads {
+		if report.Shown(w) {
+			o.workloads = append(o.workloads, w)
+		}
 	}
 	for _, p := range r.UnschedulableAtEnd {
 		o.pods = append(o.pods, p.Namespace+"/"+p.Name)
@@ -136,6 +143,13 @@ func (s *Scenario) YAML(r *scalehist.ReplayReport) string {
 		line("  # Whether groups grew and shrank as recorded and as many pods are left: agrees, or differs; {agrees: [steps, waits]} asks more.")
 		line("  recording: %s", o.recording)
 	}
+	if len(o.workloads) > 0 {
+		line("  # Replicas of the workloads that matter to you: final, peak, ready, scaledUp, scaledDown, and the controller.")
+		line("  workloads:")
+		for _, w := range o.workloads {
+			line("    %s: {final: %d, peak: %d, scaledUp: %d, scaledDown: %d}", quoted(w.String()), w.Final, w.Peak, w.ScaledUp, w.ScaledDown)
+		}
+	}
 	if o.first != nil {
 		line("  # What the autoscaler decided first, and when: loosen it to a range (at: +10s..+30s), or leave it out.")
 		line("  decisions:")
@@ -227,6 +241,9 @@ func (s *Scenario) settings(r *scalehist.ReplayReport) string {
 	line(s.FullSnapshots, "fullSnapshots: true")
 	line(s.ControlPlane != "", "controlPlane: %s", s.ControlPlane)
 	line(s.Optimal, "optimal: true")
+	line(s.Horizontal != "", "horizontal: %s", quoted(s.Horizontal))
+	line(s.Objects != "", "objects: %s", quoted(s.Objects))
+	line(s.Load != "", "load: %s", quoted(s.Load))
 	line(len(s.NodeGroups) > 0, "nodeGroups:")
 	for _, name := range slices.Sorted(maps.Keys(s.NodeGroups)) {
 		line(true, "  %s: {%s}", quoted(name), strings.Join(groupParts(s.NodeGroups[name]), ", "))

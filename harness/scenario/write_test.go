@@ -28,13 +28,14 @@ func TestAnyNamesAreWritten(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		start := time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC)
 		group, pod := names.Draw(rt, "group"), names.Draw(rt, "pod")
-		s := &Scenario{History: "recording.db", Settings: harness.Settings{Name: "a" + names.Draw(rt, "name"), Autoscaler: "virtualca", Flags: []string{"--" + names.Draw(rt, "flag")}}}
+		s := &Scenario{History: "recording.db", Settings: harness.Settings{Name: "a" + names.Draw(rt, "name"), Autoscaler: "virtualca", Flags: []string{"--" + names.Draw(rt, "flag")}, Load: names.Draw(rt, "load")}}
 		if group == "*" || strings.ContainsAny(group+pod+s.Name, "\x00\ufffd\ufeff") || strings.ContainsFunc(group+pod+s.Name+s.Flags[0], unprintable) {
 			rt.Skip("nothing is called that")
 		}
 		r := &scalehist.ReplayReport{
 			Scenario: s.Name, StartTime: start, EndTime: start.Add(time.Minute), Playback: scalehist.PlaybackContinuous,
 			NodeGroups: []scalehist.NodeGroupResult{{Name: group, Final: 3, ScaledUp: 3}}, ScaledUpNodeGroups: map[string]int{group: 3},
+			Workloads:          []scalehist.WorkloadResult{{WorkloadRef: scalehist.WorkloadRef{Kind: "Deployment", Namespace: "other", Name: pod}, Controller: "hpa", Final: 4, Peak: 5, ScaledUp: 3, ScaledDown: 1}},
 			UnschedulableAtEnd: []scalehist.UnschedulablePod{{Namespace: "other", Name: pod}},
 			Decisions:          []scalehist.Decision{{At: start.Add(1500 * time.Microsecond), Loop: 1, ScaleUps: []scalehist.ScaleUp{{NodeGroup: group, To: 3}}}},
 		}
@@ -47,13 +48,16 @@ func TestAnyNamesAreWritten(t *testing.T) {
 		type said struct {
 			Name, Flag, Pod, Group string
 			Up, Final              int
+			Load                   string
+			Peak                   int
 			At                     Offset
 		}
 		e := got.Expect
-		want := said{s.Name, s.Flags[0], "other/" + pod, group, 3, 3, Offset{time.Millisecond, 2 * time.Millisecond, true}}
-		if diff := cmp.Diff(want, said{got.Name, got.Flags[0], e.Unschedulable.Pods[0], e.Decisions[0].NodeGroup, e.ScaledUp[group].Min, e.FinalSizes[group].Max, e.Decisions[0].At}); diff != "" {
+		want := said{s.Name, s.Flags[0], "other/" + pod, group, 3, 3, s.Load, 5, Offset{time.Millisecond, 2 * time.Millisecond, true}}
+		if diff := cmp.Diff(want, said{got.Name, got.Flags[0], e.Unschedulable.Pods[0], e.Decisions[0].NodeGroup, e.ScaledUp[group].Min, e.FinalSizes[group].Max, got.Load, e.Workloads["Deployment/other/"+pod].Peak.Max, e.Decisions[0].At}); diff != "" {
 			rt.Errorf("%s\n%s", diff, text)
 		}
+		s.Load = "" // the Go form refuses it
 		if _, err := s.Go(r, "specs"); err != nil {
 			rt.Error(err)
 		}
@@ -103,6 +107,7 @@ func drawSettings(rt *rapid.T) harness.Settings {
 		"fault": func() {
 			s.Faults = append(s.Faults, trace.Fault{Kind: trace.FaultQuota, NodeGroup: "std", From: trace.Offset(time.Minute)})
 		},
+		"horizontal": func() { s.Horizontal = "hpa" }, "objects": func() { s.Objects = "a: b.yaml" }, "load": func() { s.Load = "load.yaml" },
 		"prices": func() {
 			s.Prices = &harness.Prices{Table: "public", Region: "aws/us-east-1", Model: "spot"}
 			s.SetGroup("std", func(g *harness.GroupSettings) { g.PriceModel = "reserved" })

@@ -24,6 +24,9 @@ func (s *Scenario) Go(r *scalehist.ReplayReport, pkg string) (string, error) {
 	if s.Prices != nil {
 		return "", fmt.Errorf("the Go form has no prices: add harness.WithPrices to it yourself, or take the YAML form")
 	}
+	if s.Vertical != "" || s.Horizontal != "" || s.Load != "" {
+		return "", fmt.Errorf("the Go form has no controllers: add the options of engines.Controls to it yourself, or take the YAML form")
+	}
 	o := observe(r)
 	data := map[string]any{
 		"Package": pkg, "Test": goName(s.Name), "Name": s.Name, "History": s.History, "PerEvent": o.perEvent, "Recording": o.recording, "Time": false,

@@ -64,6 +64,7 @@ var annotationRules = []annotationRule{
 	{"karpenter.sh/provisioner-hash", false, true, "Karpenter's own bookkeeping"},
 	{"karpenter.sh/nodeclaim-termination-timestamp", false, true, "when the recorded Karpenter wanted a node gone"},
 	{"karpenter.sh/managed-by", false, true, "Karpenter's own bookkeeping"},
+	{"autoscaling.keda.sh/", false, true, "whether KEDA scales a workload: its replicas are recorded"},
 	{"scheduling.k8s.io/group-name", false, false, "pods of a group that another scheduler places at once are scheduled one by one"},
 	{"scheduler.alpha.kubernetes.io/", false, true, "defaults that pods have in full when they are recorded"},
 	{"node-lifecycle.", false, true, "what is planned with a node: it goes when it went"},

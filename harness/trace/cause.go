@@ -13,6 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
@@ -30,6 +31,17 @@ func (r *recorded) causes(ctx context.Context, in *Input) (initial, changes []sc
 	in.Deletions = map[types.UID]time.Time{}
 	demands := r.demands()
 	initial, pending := r.standing(in, demands)
+	for _, o := range r.initial.Objects.HorizontalPodAutoscalers {
+		in.Autoscalers = append(in.Autoscalers, o)
+	}
+	for _, o := range r.initial.Objects.LimitRanges {
+		in.Autoscalers = append(in.Autoscalers, o)
+	}
+	for _, o := range r.initial.Objects.Custom {
+		if c := configures(o); c != nil {
+			in.Autoscalers = append(in.Autoscalers, c)
+		}
+	}
 	for _, p := range pending {
 		changes = append(changes, scalehist.Change{At: r.start, Op: scalehist.OpAdd, Object: demands.finite(p)})
 	}
@@ -86,16 +98,16 @@ func (r *recorded) standing(in *Input, d *demands) (initial []scalehist.Change, 
 		switch {
 		case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
 		case p.Spec.NodeName != "" && nodes[p.Spec.NodeName]:
-			put(p)
+			put(withoutLives(p))
 		case virtual.FollowsNode(p):
 			// The virtual cluster gives each node its DaemonSet pods.
 		case r.departed[p.Spec.NodeName] && !d.effect[p.UID] && (p.DeletionTimestamp != nil || disruption(p) != nil):
 			// It was evicted, and its replacement stands already.
 		case p.Spec.NodeName != "":
 			in.Warnings = append(in.Warnings, fmt.Sprintf("pod %s stood on node %s at the start, which is not there: it starts pending", scalehist.NameOf(p), p.Spec.NodeName))
-			pending = append(pending, AsPending(p))
+			pending = append(pending, virtual.AsPending(p.DeepCopy()))
 		default:
-			pending = append(pending, AsPending(p))
+			pending = append(pending, virtual.AsPending(p.DeepCopy()))
 		}
 	}
 	return initial, pending
@@ -103,9 +115,18 @@ func (r *recorded) standing(in *Input, d *demands) (initial []scalehist.Change, 
 
 // cause turns one recorded change into what the workload did, if it did anything.
 func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object, d *demands, in *Input) (scalehist.Change, bool) {
+	if c := configures(ch.Object); c != nil {
+		was := state[objectID(ch.Object)]
+		if ch.Op != scalehist.OpUpdate || was == nil || !sameConfiguration(configures(was), c) {
+			in.AutoscalerChanges = append(in.AutoscalerChanges, scalehist.Change{At: ch.At, Op: ch.Op, Object: c})
+		}
+		return ch, false // controllers of a replay read it; a virtual cluster does not store it
+	}
 	switch o := ch.Object.(type) {
-	case *v1alpha1.NodeGroup:
+	case *v1alpha1.NodeGroup, *v1alpha1.MetricQuery:
 		return ch, false
+	case *corev1.ResourceQuota, *unstructured.Unstructured:
+		return ch, false // what they decided is in the workloads, the pods and the node groups; a virtual cluster does not store them
 	case *corev1.Node:
 		return r.nodeCause(ch, o, state)
 	case *corev1.Pod:
@@ -181,7 +202,7 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 		if d.replacement[p.UID] {
 			return ch, false
 		}
-		ch.Object = d.finite(AsPending(p))
+		ch.Object = d.finite(virtual.AsPending(p.DeepCopy()))
 		return ch, true
 	case scalehist.OpDelete:
 		if d.effect[p.UID] {
@@ -208,7 +229,7 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 		return ch, false
 	}
 	first := d.first(p)
-	next := d.finite(AsPending(p))
+	next := d.finite(virtual.AsPending(p.DeepCopy()))
 	next.Name, next.UID = first.Name, first.UID
 	next.Spec.NodeName = was.Spec.NodeName
 	ch.Object = next
@@ -263,16 +284,15 @@ func ownLabels(p *corev1.Pod) map[string]string {
 	return out
 }
 
-// AsPending is a pod as it was created: without node, status and the labels of its node.
-func AsPending(p *corev1.Pod) *corev1.Pod {
-	out := p.DeepCopy()
-	out.Spec.NodeName = ""
-	out.Status = corev1.PodStatus{Phase: corev1.PodPending}
-	out.DeletionTimestamp, out.DeletionGracePeriodSeconds = nil, nil
-	out.Labels = ownLabels(p)
-	if p.Spec.NodeName == "" {
-		out.Labels = p.Labels
+// withoutLives is a pod without what its containers lived through, restarts above all, which only the recorded cluster
+// knows: the virtual one goes by phase and conditions.
+func withoutLives(p *corev1.Pod) *corev1.Pod {
+	if len(p.Status.ContainerStatuses)+len(p.Status.InitContainerStatuses) == 0 && p.Status.Resize == "" { // of clusters before 1.33
+		return p
 	}
+	out := p.DeepCopy()
+	out.Status.ContainerStatuses, out.Status.InitContainerStatuses = nil, nil
+	out.Status.Resize = "" // of clusters before 1.33
 	return out
 }
 

@@ -58,6 +58,14 @@ func TestCausesAndEffects(t *testing.T) {
 			want: []string{"+5s update Node std-a", "+6s update Node std-a", "+7s update Node std-a"},
 		},
 		{
+			name: "what no virtual cluster stores, and what containers lived through, is neither",
+			log: standing().add(5*sec, object("autoscaling/v2", "HorizontalPodAutoscaler"), object("v1", "LimitRange"), object("v1", "ResourceQuota"),
+				object("autoscaling.k8s.io/v1", "VerticalPodAutoscaler"), object("keda.sh/v1alpha1", "ScaledObject"),
+				object("machine.sapcloud.io/v1alpha1", "MachineDeployment"), object("scalehist.io/v1alpha1", "MetricQuery")).
+				update(6*sec, with(bound(pod("web-1", rs), "std-a"), "status.containerStatuses", []fields{{"name": "main", "restartCount": 3}})),
+			want: nil,
+		},
+		{
 			name: "an evicted pod and its replacement are one demand, which ends as the first",
 			log: standing().update(5*sec, evicted(bound(pod("web-1", rs), "std-a"), 5*sec)).
 				add(5*sec, pod("web-2", rs)).remove(6*sec, pod("web-1", rs)).

@@ -27,6 +27,11 @@ type Input struct {
 	// Changes are the causes after Start in recorded order; pods that were pending at Start come first, with At = Start.
 	Changes []scalehist.Change
 
+	// Autoscalers are what configures controllers of workloads at Start (HorizontalPodAutoscalers, VerticalPodAutoscalers and their
+	// checkpoints, LimitRanges), each kind in the order it was created, and AutoscalerChanges what of it changed later.
+	Autoscalers       []scalehist.Object
+	AutoscalerChanges []scalehist.Change
+
 	// NodeGroups at Start, by name; TargetSize is the number of nodes there are, or were asked for.
 	NodeGroups []scalehist.NodeGroup
 	// GroupChanges are recorded changes of bounds, templates and options, and groups that come and go.
@@ -44,6 +49,8 @@ type Input struct {
 	DeletionDelay *time.Duration
 	// Terminations are how long pods take to stop, as recorded.
 	Terminations Terminations
+	// StartUps are how long pods take to be ready, where controllers of workloads count those that are; nil: no time.
+	StartUps *StartUps
 	// LoopsSeen are instants around Start at which the recorded autoscaler was in a loop, in order; the loops of the replay are in
 	// phase with them. AutoscalerStarted is when it started, if that was after Start; zero when it does not show.
 	LoopsSeen         []time.Time

@@ -32,7 +32,7 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 	defer db.Close()
 	from, to := db.Span()
 	read := func(looks int64) (in *Input, left int64, err error) {
-		rec, err := load(t.Context(), db, Window{From: from, To: to})
+		rec, err := readWindow(t.Context(), db, Window{From: from, To: to})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -88,7 +88,7 @@ func (r *Recording) read(ctx context.Context, w Window) (*Input, error) {
 	if in.Warnings, err = gaps(ctx, db, w); err != nil {
 		return nil, err
 	}
-	rec, err := load(ctx, db, w)
+	rec, err := readWindow(ctx, db, w)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (r *recorded) read(ctx context.Context, in *Input, whole *recorded) (err er
 }
 
 // load reads a window of a history.
-func load(ctx context.Context, db *history.DB, w Window) (*recorded, error) {
+func readWindow(ctx context.Context, db *history.DB, w Window) (*recorded, error) {
 	rec := &recorded{start: w.From.UTC(), end: w.To.UTC()}
 	var err error
 	if rec.initial, err = db.SnapshotAt(ctx, rec.start); err != nil {
@@ -195,7 +195,7 @@ func loadWhole(ctx context.Context, db *history.DB, rec *recorded) (*recorded, e
 	if rec.start.Equal(from) && rec.end.Equal(to) {
 		return rec, nil
 	}
-	return load(ctx, db, Window{From: from, To: to})
+	return readWindow(ctx, db, Window{From: from, To: to})
 }
 
 // resize sets the sizes at the start of the window where target sizes were not recorded: by the steps that events

@@ -88,6 +88,11 @@ func load(ctx context.Context, root, scalehist string) (sources, error) {
 			all[k] = append(all[k], source{name, data})
 		}
 	}
+	generated, err := generate(ctx, root, scalehist)
+	if err != nil {
+		return nil, err
+	}
+	all[historyKind] = append(all[historyKind], source{"generate diurnal", generated})
 	for _, name := range files[historyKind] {
 		data, err := output(ctx, root, scalehist, "export", name)
 		if err != nil {
@@ -114,6 +119,20 @@ func load(ctx context.Context, root, scalehist string) (sources, error) {
 		all[k] = append(all[k], source{fmt.Sprintf("%s of %s", k, goodHistory), data})
 	}
 	return all, nil
+}
+
+// generate makes a history with usage, which those of the fixtures have not.
+func generate(ctx context.Context, root, scalehist string) (data []byte, err error) {
+	dir, err := os.MkdirTemp("", "attack-generated-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "generated.db")
+	if _, err := output(ctx, root, scalehist, "generate", "diurnal", "--for", "30m", "--limit", "1,1Gi", "-o", path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 // withoutRun leaves out wall time and memory, which differ from run to run.

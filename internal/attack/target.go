@@ -56,6 +56,7 @@ var history = []target{
 	{command: "recommend", args: "--history {in} --strategy optimal --at +10s -o json"},
 	// A time that is wrong by a year makes a window of a year, which a sweep replays more than once: minutes of honest work.
 	{command: "sweep", args: "{in} --for 10m --set expander=least-waste,most-pods", compares: true},
+	{command: "backtest", args: "{in} --vertical vpa --vertical max-usage --interval 1h --html {out}/x.html"},
 	{command: "new scenario", args: "{in} -f {out}/x.yaml", makes: "x.yaml", about: "replay x"},
 }
 
@@ -106,16 +107,24 @@ func targets() []target {
 
 // excused lists the commands that are not attacked, and why.
 var excused = map[string]string{
-	"record":      "needs a cluster; what a hostile API server says to it is for the tests of package recorder",
-	"conformance": "reads no input",
-	"completion":  "reads no input",
-	"version":     "reads no input",
-	"man":         "reads no input",
-	"gate init":   "reads no input",
-	"gate schema": "reads no input",
-	"config":      "is a group of commands",
-	"new":         "is a group of commands",
-	"recommender": "is a group of commands",
+	"record":               "needs a cluster; what a hostile API server says to it is for the tests of package recorder",
+	"conformance":          "reads no input",
+	"completion":           "reads no input",
+	"version":              "reads no input",
+	"man":                  "reads no input",
+	"gate init":            "reads no input",
+	"gate schema":          "reads no input",
+	"config":               "is a group of commands",
+	"new":                  "is a group of commands",
+	"recommender":          "is a group of commands",
+	"horizontal":           "is a group of commands",
+	"horizontal crd":       "reads no input",
+	"horizontal serve":     "needs a cluster; what broken triggers and answers of Prometheus do is for the tests of recommender/horizontal/elasti",
+	"generate":             "reads no input",
+	"env":                  "reads a history as backtest does; requests that are wrong are for the tests of recommender/vertical/env",
+	"provider":             "is a group of commands",
+	"provider serve":       "speaks gRPC, whose messages package externalgrpc is fuzzed with; its files are read as by import and record",
+	"provider conformance": "reads no input; what a hostile provider answers is for the tests of package virtualca/nodegroups",
 }
 
 // commands walks the command tree of a binary: the names of its manual pages are the paths, with hyphens for spaces.

@@ -59,3 +59,6 @@ func keptFlag(flag string) string {
 	}
 	return spelled + "=" + keptValue(name, value)
 }
+
+// WithoutCredentials is a text that is stored without what looks like a credential in it.
+func WithoutCredentials(s string) string { return maskLook(s) }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/realprogram/realtest"
 	"github.com/scalehist/scalehist/virtualca/externalgrpc"
 )
 
@@ -34,15 +35,6 @@ func testCloud(t *testing.T, g Group) (*cloud, func() []string) {
 	}
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal(what)
-		}
-	}
-}
-
 func TestCloudGrowsAndShrinks(t *testing.T) {
 	ctx := t.Context()
 	c, seen := testCloud(t, Group{NodeGroup: scalehist.NodeGroup{Name: "a", MaxSize: 3, TargetSize: 1}, Delay: registerBefore + 10*time.Millisecond})
@@ -58,7 +50,7 @@ func TestCloudGrowsAndShrinks(t *testing.T) {
 	if d := cmp.Diff(want, instances); err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
-	eventually(t, "the nodes did not join", func() bool { return len(seen()) == 2 })
+	realtest.Eventually(t, "the nodes did not join", func() bool { return len(seen()) == 2 })
 	if err := c.DecreaseTargetSize(ctx, "a", 1); !errors.Is(err, externalgrpc.ErrPrecondition) {
 		t.Errorf("a decrease that nodes would have to go for: %v", err)
 	}
@@ -71,7 +63,7 @@ func TestCloudGrowsAndShrinks(t *testing.T) {
 	if n, err := c.TargetSize(ctx, "a"); err != nil || n != 2 {
 		t.Errorf("the target size is %d, %v: want 2 at once", n, err)
 	}
-	eventually(t, "the node did not leave", func() bool { s := seen(); return s[len(s)-1] == "leave a-2" })
+	realtest.Eventually(t, "the node did not leave", func() bool { s := seen(); return s[len(s)-1] == "leave a-2" })
 }
 
 func TestCloudTakesBackRequests(t *testing.T) {
@@ -93,7 +85,7 @@ func TestStockOutAnswersWithAnError(t *testing.T) {
 	if err := c.IncreaseSize(t.Context(), "a", 1); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the instance came without an error", func() bool {
+	realtest.Eventually(t, "the instance came without an error", func() bool {
 		i, err := c.Instances(t.Context(), "a")
 		return err == nil && i[0].Error != nil && i[0].Error.Class == externalgrpc.OutOfResources && i[0].State == externalgrpc.Creating
 	})

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/scalehist/scalehist/harness/truth"
+	"github.com/scalehist/scalehist/internal/realprogram"
 )
 
 func main() {
@@ -78,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 		s.Duration = *length
 		s.Changes = slices.DeleteFunc(s.Changes, func(c Change) bool { return c.After > *length })
 	}
-	binary, err := findBinary(ctx)
+	binary, err := realprogram.Find(ctx, ".")
 	if err != nil {
 		return err
 	}

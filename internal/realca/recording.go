@@ -17,6 +17,7 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/harness/truth"
+	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -35,7 +36,7 @@ func fromRecording(ctx context.Context, path string) (_ *Scenario, err error) {
 	}
 	s := &Scenario{
 		Name: baseName(path), What: "the causes of " + filepath.Base(path), Idle: firstLoopToWorkload,
-		Flags: withoutPlumbing(in.Settings.Flags), Priorities: in.Settings.Priorities,
+		Flags: caflags.WithoutPlumbing(in.Settings.Flags), Priorities: in.Settings.Priorities,
 	}
 	begin := in.Start
 	if len(in.Changes) > 0 {
@@ -50,7 +51,7 @@ func fromRecording(ctx context.Context, path string) (_ *Scenario, err error) {
 		run := known.Runs[0]
 		begin = run.Start.Add(seconds(run.WorkloadStartSeconds))
 		s.Duration = seconds(run.DurationSeconds - run.WorkloadStartSeconds)
-		s.Name, s.What, s.Flags = known.Scenario, known.What, withoutPlumbing(known.Flags)
+		s.Name, s.What, s.Flags = known.Scenario, known.What, caflags.WithoutPlumbing(known.Flags)
 	}
 	for _, g := range in.NodeGroups {
 		s.Groups = append(s.Groups, groupOf(g, in, known, begin))

@@ -1,37 +1,19 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/realprogram/realtest"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
-// realBinary skips where there is no cluster-autoscaler to run.
-func realBinary(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("runs the real cluster-autoscaler for half a minute: not in short mode")
-	}
-	if os.Getenv(envBinary) == "" {
-		t.Chdir("../..")
-	}
-	path, err := findBinary(t.Context())
-	if err != nil {
-		t.Skip(err)
-	}
-	return path
-}
-
 // TestRealAutoscalerScalesUp plays three pods that need two nodes, and one that is preempted out of the way of none.
 func TestRealAutoscalerScalesUp(t *testing.T) {
-	binary := realBinary(t)
+	binary := realtest.ClusterAutoscaler(t, "../..")
 	b := newBuilder("smoke", "three pods need two more nodes")
 	b.group("std", "std-4", "z1", 1, 5, 1, 3*time.Second)
 	b.daemonSet("node-agent", "100m", "128Mi")
@@ -71,38 +53,4 @@ func TestRealAutoscalerScalesUp(t *testing.T) {
 	if arrive != 3 || len(s.Groups) != 1 || s.Groups[0].TargetSize != 1 {
 		t.Errorf("the recording says that %d pods arrived, and has the groups %+v", arrive, s.Groups)
 	}
-}
-
-// TestAutoscalerDiesWithTheRig kills a process that started another, and looks for that one.
-func TestAutoscalerDiesWithTheRig(t *testing.T) {
-	if os.Getenv("REALCA_TEST_PARENT") != "" {
-		p, err := startProcess("/bin/sh", []string{"-c", "echo $$ > " + os.Getenv("REALCA_TEST_PARENT") + "; exec sleep 600"}, os.DevNull)
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-p.done
-		return
-	}
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("no /proc")
-	}
-	pidFile := filepath.Join(t.TempDir(), "pid")
-	ctx, cancel := context.WithCancel(t.Context())
-	rig := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestAutoscalerDiesWithTheRig$")
-	rig.Env = append(os.Environ(), "REALCA_TEST_PARENT="+pidFile)
-	if err := rig.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var pid string
-	eventually(t, "the child did not start", func() bool {
-		b, err := os.ReadFile(pidFile)
-		pid = strings.TrimSpace(string(b))
-		return err == nil && pid != ""
-	})
-	cancel() // SIGKILL
-	_ = rig.Wait()
-	eventually(t, "the child outlives its parent", func() bool {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		return err != nil || strings.Contains(string(stat), ") Z ")
-	})
 }

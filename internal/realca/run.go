@@ -23,6 +23,7 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/truth"
+	"github.com/scalehist/scalehist/internal/realprogram"
 	"github.com/scalehist/scalehist/virtualca/externalgrpc"
 )
 
@@ -120,7 +121,7 @@ func runOnce(ctx context.Context, s *Scenario, o runOptions) (_ *truth.Run, err 
 		return nil, err
 	}
 	defer stopServing()
-	defer ca.stop()
+	defer ca.Stop()
 	if err := play(ctx, s, c, w, ca); err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func runOnce(ctx context.Context, s *Scenario, o runOptions) (_ *truth.Run, err 
 		return nil, err
 	}
 	c.stop()
-	ca.stop()
+	ca.Stop()
 	stop()
 	f, err := os.Create(filepath.Join(o.dir, "recording.jsonl"))
 	if err != nil {
@@ -204,7 +205,7 @@ func deployment(flags []string) *appsv1.Deployment {
 }
 
 // startAutoscaler serves the cloud and starts the binary.
-func startAutoscaler(server *kvcl.APIServer, c *cloud, s *Scenario, o runOptions) (*process, func(), error) {
+func startAutoscaler(server *kvcl.APIServer, c *cloud, s *Scenario, o runOptions) (*realprogram.Process, func(), error) {
 	provider, err := externalgrpc.NewServer(c, externalgrpc.ServerOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -234,7 +235,12 @@ func startAutoscaler(server *kvcl.APIServer, c *cloud, s *Scenario, o runOptions
 	args := append(inForce(s, o),
 		"--cloud-config="+filepath.Join(o.dir, "cloud.yaml"), "--kubeconfig="+filepath.Join(o.dir, "kubeconfig"),
 		"--address=127.0.0.1:0", "--namespace="+systemNamespace, fmt.Sprintf("--v=%d", o.verbosity))
-	p, err := startProcess(o.binary, args, filepath.Join(o.dir, "cluster-autoscaler.log"))
+	logFile := filepath.Join(o.dir, "cluster-autoscaler.log")
+	if err := os.WriteFile(logFile, nil, 0o644); err != nil { // of this run alone
+		stop()
+		return nil, nil, err
+	}
+	p, err := realprogram.Start(o.binary, args, logFile)
 	if err != nil {
 		stop()
 		return nil, nil, err
@@ -243,13 +249,13 @@ func startAutoscaler(server *kvcl.APIServer, c *cloud, s *Scenario, o runOptions
 }
 
 // play waits for the first loop, then feeds the workload in, then waits for the end.
-func play(ctx context.Context, s *Scenario, c *cloud, w *world, ca *process) error {
+func play(ctx context.Context, s *Scenario, c *cloud, w *world, ca *realprogram.Process) error {
 	late := time.NewTimer(firstLoopWithin)
 	defer late.Stop()
 	select {
 	case <-c.looped:
-	case <-ca.done:
-		return fmt.Errorf("the autoscaler ended before its first loop (%w): read its log", ca.err)
+	case <-ca.Done():
+		return fmt.Errorf("the autoscaler ended before its first loop (%w): read its log", ca.Err())
 	case <-late.C:
 		return fmt.Errorf("the autoscaler began no loop within %s: read its log", firstLoopWithin)
 	case <-ctx.Done():
@@ -272,8 +278,8 @@ func play(ctx context.Context, s *Scenario, c *cloud, w *world, ca *process) err
 		return err
 	}
 	select {
-	case <-ca.done:
-		return fmt.Errorf("the autoscaler ended within the run (%w): read its log", ca.err)
+	case <-ca.Done():
+		return fmt.Errorf("the autoscaler ended within the run (%w): read its log", ca.Err())
 	default:
 		return nil
 	}

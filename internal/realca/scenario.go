@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalehist/scalehist"
@@ -48,14 +46,3 @@ const (
 	// It is taken off before the pod is created.
 	terminatesAnnotation = "scalehist.io/terminates-after"
 )
-
-// plumbing are flags that say how the autoscaler reaches its world.
-var plumbing = []string{"cloud-provider", "cloud-config", "kubeconfig", "leader-elect", "address", "namespace", "v", "logtostderr", "stderrthreshold"}
-
-// withoutPlumbing keeps the flags that decide something.
-func withoutPlumbing(flags []string) []string {
-	return slices.DeleteFunc(slices.Clone(flags), func(f string) bool {
-		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
-		return !strings.HasPrefix(f, "-") || slices.Contains(plumbing, name)
-	})
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/internal/realprogram/realtest"
 )
 
 // testWorld is a world over a fake API server, which deletes at once.
@@ -63,17 +64,17 @@ func TestEvictedPodsComeBackUntilTheWorkloadDeletesThem(t *testing.T) {
 	web := b.replicaSet("web", podShape{cpu: "1", memory: "1Gi"})
 	b.placed(web, "std-1")
 	apply(t, w, scalehist.OpAdd, b.s.Initial...)
-	eventually(t, "the pod does not run", func() bool { return w.find(t, "web-0").Status.Phase == corev1.PodRunning })
+	realtest.Eventually(t, "the pod does not run", func() bool { return w.find(t, "web-0").Status.Phase == corev1.PodRunning })
 
 	w.evict(t, "web-0")
-	eventually(t, "no other pod comes", func() bool { return w.find(t, "web-r1") != nil })
+	realtest.Eventually(t, "no other pod comes", func() bool { return w.find(t, "web-r1") != nil })
 	next := w.find(t, "web-r1")
 	if next.Spec.NodeName != "" || next.Labels["app"] != "web" || metav1.GetControllerOf(next).Name != "web" {
 		t.Errorf("the other pod is %+v", next)
 	}
 	// The workload deletes the demand by the name of its first pod.
 	apply(t, w, scalehist.OpDelete, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "web-0"}})
-	eventually(t, "the pod is still there", func() bool { return w.find(t, "web-r1") == nil })
+	realtest.Eventually(t, "the pod is still there", func() bool { return w.find(t, "web-r1") == nil })
 	time.Sleep(50 * time.Millisecond) // what must not come has had its time
 	if p := w.find(t, "web-r2"); p != nil {
 		t.Errorf("another pod came for a demand that the workload deleted: %s", p.Name)
@@ -90,8 +91,8 @@ func TestJobsSucceedAfterTheirTime(t *testing.T) {
 	tidied := b.s.Initial[2].(*corev1.Pod).DeepCopy()
 	tidied.Annotations[virtual.WhenDoneAnnotation] = "true"
 	apply(t, w, scalehist.OpDelete, tidied)
-	eventually(t, "the first pod did not succeed", func() bool { return w.find(t, "crunch-0").Status.Phase == corev1.PodSucceeded })
-	eventually(t, "the second pod was not tidied up", func() bool { return w.find(t, "crunch-1") == nil })
+	realtest.Eventually(t, "the first pod did not succeed", func() bool { return w.find(t, "crunch-0").Status.Phase == corev1.PodSucceeded })
+	realtest.Eventually(t, "the second pod was not tidied up", func() bool { return w.find(t, "crunch-1") == nil })
 	if p := w.find(t, "crunch-0"); len(p.Annotations) != 0 {
 		t.Errorf("the recording would show our own annotations: %v", p.Annotations)
 	}
@@ -111,15 +112,15 @@ func TestNodesJoinWithTheirDaemonPods(t *testing.T) {
 		}
 		return n
 	}
-	eventually(t, "the node was not registered NotReady", func() bool {
+	realtest.Eventually(t, "the node was not registered NotReady", func() bool {
 		n := node()
 		return len(n.Spec.Taints) == 1 && n.Spec.Taints[0].Key == corev1.TaintNodeNotReady && n.Status.Conditions[0].Status == corev1.ConditionFalse
 	})
-	eventually(t, "the node has no DaemonSet pod", func() bool {
+	realtest.Eventually(t, "the node has no DaemonSet pod", func() bool {
 		p, err := w.client.CoreV1().Pods(metav1.NamespaceSystem).Get(t.Context(), "agent-std-1", metav1.GetOptions{})
 		return err == nil && p.Spec.NodeName == "std-1"
 	})
-	eventually(t, "the node did not become Ready", func() bool {
+	realtest.Eventually(t, "the node did not become Ready", func() bool {
 		n := node()
 		return len(n.Spec.Taints) == 0 && n.Status.Conditions[0].Status == corev1.ConditionTrue
 	})

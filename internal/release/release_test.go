@@ -121,7 +121,7 @@ func checkBill(t *testing.T, c contents) {
 			t.Errorf("%s has no hash", c.Name)
 		}
 	}
-	for name, want := range map[string]string{"scalehist": "v9.9.9", "kube-apiserver": "v1.36.3", "etcd": "v3.6.8", "k8s.io/client-go": "v0.36.3", "modernc.org/sqlite": "v1.60.1"} {
+	for name, want := range map[string]string{"scalehist": "v9.9.9", "kube-apiserver": "v1.36.3", "etcd": "v3.6.8", "k8s.io/client-go": "v0.36.5", "modernc.org/sqlite": "v1.60.1"} {
 		if versions[name] != want {
 			t.Errorf("the bill has %s %q, want %s", name, versions[name], want)
 		}

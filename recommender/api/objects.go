@@ -47,7 +47,7 @@ func kindOf[T any, P interface {
 	}}
 }
 
-// kinds are all of scalehist.Objects but the providers' own.
+// kinds are all of scalehist.Objects but custom resources and what decides on requests and replicas.
 var kinds = []kind{
 	kindOf("v1", "Namespace", false, func(o *scalehist.Objects) *[]*corev1.Namespace { return &o.Namespaces }),
 	kindOf("v1", "Node", false, func(o *scalehist.Objects) *[]*corev1.Node { return &o.Nodes }),

@@ -15,7 +15,7 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
-// BenchmarkPodLifetimes writes pods that come, are bound, run and go, in transactions of 100 changes as a recorder would.
+// BenchmarkPodLifetimes writes pods that come, are bound, run and go, with what kubelets say of their containers, in transactions of 100 changes as a recorder would.
 // It reports changes a second and bytes a pod; see DESIGN.md, budgets.
 func BenchmarkPodLifetimes(b *testing.B) {
 	defer history.SetMinKeyframe(history.SetMinKeyframe(2000))
@@ -41,8 +41,8 @@ func BenchmarkPodLifetimes(b *testing.B) {
 		batch = append(batch,
 			change(d, scalehist.OpAdd, pod(name, id)),
 			change(d+time.Millisecond, scalehist.OpUpdate, pod(name, id, onto)),
-			change(d+2*time.Millisecond, scalehist.OpUpdate, pod(name, id, onto, running)),
-			change(d+3*time.Millisecond, scalehist.OpDelete, pod(name, id, onto, running, terminating)))
+			change(d+2*time.Millisecond, scalehist.OpUpdate, pod(name, id, onto, running, status(up(0, i)))),
+			change(d+3*time.Millisecond, scalehist.OpDelete, pod(name, id, onto, running, status(up(0, i+1)), terminating)))
 		if i++; len(batch) >= 100 {
 			flush()
 		}

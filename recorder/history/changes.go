@@ -130,8 +130,8 @@ func baseRows(ctx context.Context, q queryer, b base, end int64) ([]changeRow, e
 	return out, nil
 }
 
-// changeStream gives the journal in recorded order.
-func changeStream(ctx context.Context, q queryer, l *loader, after position, end int64) iter.Seq2[recorded, error] {
+// changeStream gives the journal in recorded order: all of it, or the kinds that keep takes.
+func changeStream(ctx context.Context, q queryer, l *loader, after position, end int64, keep func(kind string) bool) iter.Seq2[recorded, error] {
 	return func(yield func(recorded, error) bool) {
 		p, err := changePager(ctx, q, after, end)
 		if err != nil {
@@ -146,6 +146,10 @@ func changeStream(ctx context.Context, q queryer, l *loader, after position, end
 			}
 			if !ok {
 				return
+			}
+			if keep != nil && !keep(row.version.key.kind) {
+				p.take()
+				continue
 			}
 			r, err := row.build(ctx, l)
 			p.take()
@@ -182,7 +186,7 @@ func (db *DB) Changes(ctx context.Context, from, to time.Time) iter.Seq2[scalehi
 			yield(scalehist.Change{}, readError(db.path, err))
 			return
 		}
-		for r, err := range changeStream(ctx, db.db, newLoader(db.db), after, end) {
+		for r, err := range changeStream(ctx, db.db, newLoader(db.db), after, end, nil) {
 			if err != nil {
 				yield(scalehist.Change{}, readError(db.path, err))
 				return

@@ -177,6 +177,118 @@ metadata: {name: general-x7, uid: nc-1, labels: {karpenter.sh/nodepool: general}
 spec: {requirements: [{key: a, operator: In, values: [b]}], resources: {requests: {cpu: "2"}}, nodeClassRef: {kind: EC2NodeClass, name: default}}
 status: {nodeName: ip-10-0-0-1, providerID: "aws:///i-1", capacity: {cpu: "4"}}
 `},
+	{"VerticalPodAutoscaler.autoscaling.k8s.io", `
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscaler
+metadata: {name: web, namespace: shop, uid: vpa-1, annotations: {x: secret-annotation}}
+spec:
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  updatePolicy: {updateMode: Recreate, minReplicas: 2, evictionRequirements: [{resources: [cpu], changeRequirement: TargetHigherThanRequests}]}
+  resourcePolicy: {containerPolicies: [{containerName: "*", minAllowed: {cpu: 10m}, maxAllowed: {memory: 4Gi}, controlledResources: [cpu, memory], controlledValues: RequestsOnly}]}
+  recommenders: [{name: other}]
+status:
+  recommendation: {containerRecommendations: [{containerName: web, target: {cpu: 126m, memory: "262144000"}, uncappedTarget: {cpu: 126m, memory: "262144000"}, lowerBound: {cpu: 25m, memory: "262144123"}, upperBound: {cpu: 1017m, memory: "1262144123"}}]}
+  conditions: [{type: RecommendationProvided, status: "True", message: secret-message, lastTransitionTime: "2026-03-01T11:01:00Z"}]
+`, `
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscaler
+metadata: {name: web, namespace: shop, uid: vpa-1}
+spec:
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  updatePolicy: {updateMode: Recreate, minReplicas: 2, evictionRequirements: [{resources: [cpu], changeRequirement: TargetHigherThanRequests}]}
+  resourcePolicy: {containerPolicies: [{containerName: "*", minAllowed: {cpu: 10m}, maxAllowed: {memory: 4Gi}, controlledResources: [cpu, memory], controlledValues: RequestsOnly}]}
+  recommenders: [{name: other}]
+status:
+  recommendation: {containerRecommendations: [{containerName: web, target: {cpu: 126m, memory: "262144000"}, uncappedTarget: {cpu: 126m, memory: "262144000"}, lowerBound: {cpu: 25m, memory: 262M}, upperBound: {cpu: 1020m, memory: 1260M}}]}
+  conditions: [{type: RecommendationProvided, status: "True", lastTransitionTime: "2026-03-01T11:01:00Z"}]
+`},
+	{"VerticalPodAutoscalerCheckpoint.autoscaling.k8s.io", `
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscalerCheckpoint
+metadata: {name: web-web, namespace: shop, uid: vpac-1}
+spec: {vpaObjectName: web, containerName: web, other: secret-other}
+status: {version: v3, lastUpdateTime: "2026-03-01T11:01:00Z", cpuHistogram: {referenceTimestamp: "2026-03-01T00:00:00Z", bucketWeights: {"0": 10000, "7": 33}, totalWeight: 12.5},
+  firstSampleStart: "2026-02-01T11:01:00Z", lastSampleStart: "2026-03-01T11:00:00Z", totalSamplesCount: 40320}
+`, `
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscalerCheckpoint
+metadata: {name: web-web, namespace: shop, uid: vpac-1}
+spec: {vpaObjectName: web, containerName: web}
+status: {version: v3, lastUpdateTime: "2026-03-01T11:01:00Z", cpuHistogram: {referenceTimestamp: "2026-03-01T00:00:00Z", bucketWeights: {"0": 10000, "7": 33}, totalWeight: 12.5},
+  firstSampleStart: "2026-02-01T11:01:00Z", lastSampleStart: "2026-03-01T11:00:00Z", totalSamplesCount: 40320}
+`},
+	{"ScaledObject.keda.sh", `
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: web, namespace: shop, uid: so-1, annotations: {autoscaling.keda.sh/paused-replicas: "0", x: secret-annotation}}
+spec:
+  scaleTargetRef: {name: web, envSourceContainerName: secret-container}
+  pollingInterval: 15
+  minReplicaCount: 0
+  maxReplicaCount: 20
+  fallback: {failureThreshold: 3, replicas: 6}
+  advanced: {restoreToOriginalReplicaCount: true, horizontalPodAutoscalerConfig: {behavior: {scaleDown: {stabilizationWindowSeconds: 60}}}}
+  triggers:
+  - {type: prometheus, name: load, metricType: AverageValue, authenticationRef: {name: prometheus-auth},
+     metadata: {serverAddress: "https://admin:secret-password@prometheus.shop:9090/secret-path?token=secret-token", query: 'sum(rate(http_requests_total{app="web"}[2m]))', threshold: "100", customHeaders: "Authorization=secret-header"}}
+  - {type: postgresql, metadata: {connection: "postgresql://u:secret-password@db", query: "SELECT 1 -- password=secret-inline", targetQueryValue: "secret-unknown"}}
+status: {lastActiveTime: "2026-03-01T11:59:00Z", hpaName: keda-hpa-web, originalReplicaCount: 2, conditions: [{type: Ready, status: "True", reason: ScaledObjectReady, message: secret-message}]}
+`, `
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: web, namespace: shop, uid: so-1, annotations: {autoscaling.keda.sh/paused-replicas: "0"}}
+spec:
+  scaleTargetRef: {name: web}
+  pollingInterval: 15
+  minReplicaCount: 0
+  maxReplicaCount: 20
+  fallback: {failureThreshold: 3, replicas: 6}
+  advanced: {restoreToOriginalReplicaCount: true, horizontalPodAutoscalerConfig: {behavior: {scaleDown: {stabilizationWindowSeconds: 60}}}}
+  triggers:
+  - {type: prometheus, name: load, metricType: AverageValue, authenticationRef: {name: prometheus-auth},
+     metadata: {serverAddress: "https://prometheus.shop:9090", query: 'sum(rate(http_requests_total{app="web"}[2m]))', threshold: "100", customHeaders: "***"}}
+  - {type: postgresql, metadata: {connection: "***", query: "SELECT 1 -- password=***", targetQueryValue: "***"}}
+status: {hpaName: keda-hpa-web, originalReplicaCount: 2, conditions: [{type: Ready, status: "True", reason: ScaledObjectReady}]}
+`},
+	{"ElastiService.elasti.truefoundry.com", `
+apiVersion: elasti.truefoundry.com/v1alpha1
+kind: ElastiService
+metadata: {name: web, namespace: shop, uid: es-1}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: deployments, name: web}
+  service: web
+  minTargetReplicas: 1
+  cooldownPeriod: 900
+  enabledPeriod: {schedule: 0 20 * * *, duration: 10h}
+  triggers: [{type: prometheus, metadata: {query: "sum(x)", serverAddress: "http://prometheus:9090/", threshold: 0.5, uptimeFilter: 'container="prometheus"', headers: {Authorization: secret-header}}}]
+  autoscaler: {type: hpa, name: web}
+status: {mode: serve, lastReconciledTime: "2026-03-01T11:59:00Z", lastScaledUpTime: "2026-03-01T11:59:00Z"}
+`, `
+apiVersion: elasti.truefoundry.com/v1alpha1
+kind: ElastiService
+metadata: {name: web, namespace: shop, uid: es-1}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: deployments, name: web}
+  service: web
+  minTargetReplicas: 1
+  cooldownPeriod: 900
+  enabledPeriod: {schedule: 0 20 * * *, duration: 10h}
+  triggers: [{type: prometheus, metadata: {query: "sum(x)", serverAddress: "http://prometheus:9090", threshold: 0.5, uptimeFilter: 'container="prometheus"'}}]
+  autoscaler: {type: hpa, name: web}
+status: {mode: serve}
+`},
+	{"Rollout.argoproj.io", `
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web, namespace: shop, uid: ro-1}
+spec: {replicas: 4, selector: {matchLabels: {app: web}}, template: {spec: {containers: [{name: web, env: [{name: X, value: secret-env}]}]}}, strategy: {canary: {steps: [{setWeight: 20}]}}}
+status: {replicas: 4, message: secret-message}
+`, `
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web, namespace: shop, uid: ro-1}
+spec: {replicas: 4, selector: {matchLabels: {app: web}}}
+`},
 }
 
 // Every custom kind is kept as far as scaling depends on it, and comes back from a snapshot, from changes and through

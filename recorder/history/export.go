@@ -114,7 +114,7 @@ func mergeLines(ctx context.Context, q queryer, from, to time.Time, emit func(ob
 	events := eventPager(ctx, q, kept, end)
 	usages := usagePager(ctx, q, kept.at, end)
 	samples := samplePager(ctx, q, kept.at, end)
-	next, stop := iter.Pull2(changeStream(ctx, q, l, after, end))
+	next, stop := iter.Pull2(changeStream(ctx, q, l, after, end, nil))
 	defer stop()
 	sources := []*source{
 		{next: sliceSource(marks)},
@@ -136,7 +136,7 @@ func mergeLines(ctx context.Context, q queryer, from, to time.Time, emit func(ob
 		})},
 		{next: pagerSource(samples, func(s *sampleRow) (position, objectlog.Line) {
 			return position{s.at, maxInt}, objectlog.Line{At: fromNS(s.at), Op: scalehist.OpAdd,
-				Object: objectlog.NewSample(s.sample.Series, objectlog.SampleSpec{Labels: s.sample.Labels, Value: s.sample.Value})}
+				Object: objectlog.NewSample(s.sample.Series, objectlog.SampleSpec{Labels: s.sample.Labels, Value: objectlog.Value(s.sample.Value)})}
 		})},
 	}
 	for _, s := range sources {

@@ -207,7 +207,7 @@ func (i *importer) take(l objectlog.Line) {
 		i.usages = append(i.usages, Usage{At: l.At, Pod: types.NamespacedName{Namespace: o.Namespace, Name: o.Name},
 			Container: o.Spec.Container, CPUMilli: o.Spec.CPUMilli, MemoryBytes: o.Spec.MemoryBytes})
 	case *objectlog.Sample:
-		i.samples = append(i.samples, Sample{Series: o.Name, Labels: o.Spec.Labels, At: l.At, Value: o.Spec.Value})
+		i.samples = append(i.samples, Sample{Series: o.Name, Labels: o.Spec.Labels, At: l.At, Value: float64(o.Spec.Value)})
 	default:
 		i.entries = append(i.entries, Entry{ObservedAt: l.At, Change: scalehist.Change{At: l.ObjectAt, Op: l.Op, Object: l.Object}})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -42,6 +43,8 @@ var kinds = func() map[string]kindInfo {
 	add(corev1.SchemeGroupVersion, "PersistentVolumeClaim", func() scalehist.Object { return new(corev1.PersistentVolumeClaim) })
 	add(corev1.SchemeGroupVersion, "ConfigMap", func() scalehist.Object { return new(corev1.ConfigMap) })
 	add(corev1.SchemeGroupVersion, "ResourceQuota", func() scalehist.Object { return new(corev1.ResourceQuota) })
+	add(corev1.SchemeGroupVersion, "LimitRange", func() scalehist.Object { return new(corev1.LimitRange) })
+	add(autoscalingv2.SchemeGroupVersion, "HorizontalPodAutoscaler", func() scalehist.Object { return new(autoscalingv2.HorizontalPodAutoscaler) })
 	add(schedulingv1.SchemeGroupVersion, "PriorityClass", func() scalehist.Object { return new(schedulingv1.PriorityClass) })
 	add(appsv1.SchemeGroupVersion, "DaemonSet", func() scalehist.Object { return new(appsv1.DaemonSet) })
 	add(appsv1.SchemeGroupVersion, "Deployment", func() scalehist.Object { return new(appsv1.Deployment) })
@@ -53,6 +56,7 @@ var kinds = func() map[string]kindInfo {
 	add(storagev1.SchemeGroupVersion, "CSINode", func() scalehist.Object { return new(storagev1.CSINode) })
 	add(nodev1.SchemeGroupVersion, "RuntimeClass", func() scalehist.Object { return new(nodev1.RuntimeClass) })
 	add(v1alpha1.GroupVersion, "NodeGroup", func() scalehist.Object { return new(v1alpha1.NodeGroup) })
+	add(v1alpha1.GroupVersion, "MetricQuery", func() scalehist.Object { return new(v1alpha1.MetricQuery) })
 	for _, gk := range objectlog.CustomKinds() {
 		out[gk.String()] = kindInfo{new: func() scalehist.Object { return new(unstructured.Unstructured) }, custom: true}
 	}
@@ -91,6 +95,10 @@ func kindOf(o scalehist.Object) string {
 		return "Secret"
 	case *corev1.ResourceQuota:
 		return "ResourceQuota"
+	case *corev1.LimitRange:
+		return "LimitRange"
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return "HorizontalPodAutoscaler"
 	case *schedulingv1.PriorityClass:
 		return "PriorityClass"
 	case *appsv1.DaemonSet:
@@ -113,6 +121,8 @@ func kindOf(o scalehist.Object) string {
 		return "RuntimeClass"
 	case *v1alpha1.NodeGroup:
 		return "NodeGroup"
+	case *v1alpha1.MetricQuery:
+		return "MetricQuery"
 	}
 	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
@@ -120,7 +130,7 @@ func kindOf(o scalehist.Object) string {
 	return fmt.Sprintf("%T", o)
 }
 
-// addTo appends o to its list.
+// addTo appends o to its list. A MetricQuery has none: it is no part of a cluster.
 func addTo(list *scalehist.Objects, groups *[]*v1alpha1.NodeGroup, o scalehist.Object) {
 	switch o := o.(type) {
 	case *corev1.Namespace:
@@ -161,6 +171,10 @@ func addTo(list *scalehist.Objects, groups *[]*v1alpha1.NodeGroup, o scalehist.O
 		list.RuntimeClasses = append(list.RuntimeClasses, o)
 	case *corev1.ResourceQuota:
 		list.ResourceQuotas = append(list.ResourceQuotas, o)
+	case *corev1.LimitRange:
+		list.LimitRanges = append(list.LimitRanges, o)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		list.HorizontalPodAutoscalers = append(list.HorizontalPodAutoscalers, o)
 	case *unstructured.Unstructured:
 		list.Custom = append(list.Custom, o)
 	case *v1alpha1.NodeGroup:

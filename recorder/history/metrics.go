@@ -61,7 +61,7 @@ func (t *txWriter) samples(samples []Sample) error {
 			}
 			ids[k] = id
 		}
-		if _, err := t.tx.ExecContext(t.ctx, `INSERT OR REPLACE INTO sample(at, series_id, value) VALUES (?, ?, ?)`, at, id, s.Value); err != nil {
+		if _, err := t.tx.ExecContext(t.ctx, `INSERT OR REPLACE INTO sample(at, series_id, value) VALUES (?, ?, ?)`, at, id, storedValue(s.Value)); err != nil {
 			return fmt.Errorf("series %s: %w", s.Series, err)
 		}
 	}
@@ -128,6 +128,7 @@ func samplePager(ctx context.Context, q queryer, after, to int64) *pager[sampleR
 			if err := rows.Scan(&r.at, &r.name, &r.labels, &r.sample.Value); err != nil {
 				return nil, err
 			}
+			r.sample.Value = valueFrom(r.sample.Value)
 			r.sample.Series, r.sample.At = r.name, fromNS(r.at)
 			if r.labels != "{}" {
 				if err := readJSON(r.labels, &r.sample.Labels); err != nil {

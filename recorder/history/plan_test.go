@@ -34,7 +34,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		{"node groups and settings at an instant", fewQuery, 2, []string{"SEARCH k USING COVERING INDEX", "SEARCH x USING COVERING INDEX object_kind (scope_id=?)",
 			"SEARCH f USING COVERING INDEX version_few (object_id=? AND at<?)"}},
 		{"Changes", changesQuery, 3, []string{"SEARCH v USING INTEGER PRIMARY KEY (rowid>?)", "SEARCH h USING INTEGER PRIMARY KEY"}},
-		{"NodeGroupSizes", groupVersionsQuery, 2, []string{"SEARCH x USING COVERING INDEX object_kind (scope_id=?)", "SEARCH v USING INDEX version_few (object_id=? AND at>? AND at<?)"}},
+		{"ChangesOf", kindVersionsQuery, 3, []string{"SEARCH x USING COVERING INDEX object_kind (scope_id=?)", "SEARCH v USING INDEX version_few (object_id=? AND at>? AND at<?)"}},
 		{"SettingsChanges", changeTimesQuery, 3, []string{"SEARCH o USING COVERING INDEX object_kind (scope_id=?)", "SEARCH v USING COVERING INDEX version_few (object_id=? AND at<?)"}},
 		{"lives without UID", `SELECT count(*) FROM object WHERE scope_id = ? AND name = ? AND typeof(uid) = 'text'`, 2, []string{"object_text (scope_id=? AND name=?)"}},
 		{"Events", eventsQuery, 4, []string{"SEARCH s USING PRIMARY KEY ((at,seq)>(?,?) AND at<?)", "SEARCH p USING"}},

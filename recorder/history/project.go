@@ -49,8 +49,13 @@ func project(o scalehist.Object) (scalehist.Object, bool) {
 		// status.hard follows spec.hard within seconds: only what is used is kept of the status.
 		return &corev1.ResourceQuota{ObjectMeta: projectMeta(o.ObjectMeta), Spec: *o.Spec.DeepCopy(),
 			Status: corev1.ResourceQuotaStatus{Used: o.Status.Used.DeepCopy()}}, true
+	case *v1alpha1.MetricQuery:
+		return &v1alpha1.MetricQuery{ObjectMeta: projectMeta(o.ObjectMeta), Spec: o.Spec}, true
 	case *unstructured.Unstructured:
 		return projectCustom(o)
+	}
+	if out, ok := projectAutoscaling(o); ok {
+		return out, true
 	}
 	if out, ok := projectOwner(o); ok {
 		return out, true
@@ -67,17 +72,19 @@ func projectOwner(o scalehist.Object) (scalehist.Object, bool) {
 	case *appsv1.Deployment:
 		return &appsv1.Deployment{ObjectMeta: projectMeta(o.ObjectMeta), Spec: appsv1.DeploymentSpec{
 			Replicas: clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), Strategy: *o.Spec.Strategy.DeepCopy(),
-			Paused:   o.Spec.Paused,
+			Paused: o.Spec.Paused, MinReadySeconds: o.Spec.MinReadySeconds, ProgressDeadlineSeconds: clone(o.Spec.ProgressDeadlineSeconds),
 			Template: projectTemplate(o.Spec.Template, keepFlags)}}, true
 	case *appsv1.ReplicaSet:
 		return &appsv1.ReplicaSet{ObjectMeta: projectMeta(o.ObjectMeta), Spec: appsv1.ReplicaSetSpec{
-			Replicas: clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(),
+			Replicas: clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), MinReadySeconds: o.Spec.MinReadySeconds,
 			Template: projectTemplate(o.Spec.Template, keepNothing)}}, true
 	case *appsv1.StatefulSet:
 		out := &appsv1.StatefulSet{ObjectMeta: projectMeta(o.ObjectMeta), Spec: appsv1.StatefulSetSpec{
 			Replicas: clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), ServiceName: o.Spec.ServiceName,
 			PodManagementPolicy: o.Spec.PodManagementPolicy, Ordinals: o.Spec.Ordinals.DeepCopy(),
-			Template: projectTemplate(o.Spec.Template, keepNothing)}}
+			UpdateStrategy: *o.Spec.UpdateStrategy.DeepCopy(), MinReadySeconds: o.Spec.MinReadySeconds,
+			PersistentVolumeClaimRetentionPolicy: o.Spec.PersistentVolumeClaimRetentionPolicy.DeepCopy(),
+			Template:                             projectTemplate(o.Spec.Template, keepNothing)}}
 		for i := range o.Spec.VolumeClaimTemplates {
 			t := &o.Spec.VolumeClaimTemplates[i]
 			meta := projectMeta(t.ObjectMeta)
@@ -92,7 +99,9 @@ func projectOwner(o scalehist.Object) (scalehist.Object, bool) {
 			ActiveDeadlineSeconds: clone(o.Spec.ActiveDeadlineSeconds), BackoffLimit: clone(o.Spec.BackoffLimit),
 			Selector: o.Spec.Selector.DeepCopy(), TTLSecondsAfterFinished: clone(o.Spec.TTLSecondsAfterFinished),
 			CompletionMode: clone(o.Spec.CompletionMode), Suspend: clone(o.Spec.Suspend),
-			Template: projectTemplate(o.Spec.Template, keepNothing)}}
+			BackoffLimitPerIndex: clone(o.Spec.BackoffLimitPerIndex), MaxFailedIndexes: clone(o.Spec.MaxFailedIndexes),
+			PodReplacementPolicy: clone(o.Spec.PodReplacementPolicy),
+			Template:             projectTemplate(o.Spec.Template, keepNothing)}}
 		for _, c := range o.Status.Conditions {
 			out.Status.Conditions = append(out.Status.Conditions, batchv1.JobCondition{Type: c.Type, Status: c.Status,
 				Reason: c.Reason, LastTransitionTime: c.LastTransitionTime})

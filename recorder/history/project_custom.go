@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 
@@ -15,8 +16,16 @@ import (
 
 // customFields are the fields kept of each custom kind, besides its metadata. "a.b" keeps b whole, "a[].b" keeps b of
 // every element. A field called metadata keeps labels and the annotations of keepAnnotation, one called conditions is
-// kept without messages and heartbeats. What is not named stays out: provider specs, user data, secret references.
-var customFields = map[string][]string{
+// kept without messages and heartbeats, and metadata of a trigger as far as keptTrigger says. What is not named stays out: provider
+// specs, user data, secret references.
+var customFields = func() map[string][]string {
+	out := maps.Clone(providerFields)
+	maps.Copy(out, autoscalerFields)
+	return out
+}()
+
+// providerFields are those of the kinds that node groups are made of.
+var providerFields = map[string][]string{
 	// https://github.com/gardener/machine-controller-manager/blob/master/docs/documents/apis.md
 	"MachineDeployment.machine.sapcloud.io": append([]string{
 		"spec.replicas", "spec.minReadySeconds", "spec.paused", "spec.priority", "spec.progressDeadlineSeconds",
@@ -85,7 +94,7 @@ func projectCustom(o *unstructured.Unstructured) (scalehist.Object, bool) {
 	}
 	content := map[string]any{}
 	for _, f := range fields {
-		keepField(o.Object, content, strings.Split(f, "."))
+		keepField(o.Object, content, "", strings.Split(f, "."))
 	}
 	out := &unstructured.Unstructured{Object: content}
 	out.SetGroupVersionKind(o.GroupVersionKind())
@@ -108,15 +117,15 @@ func SetMeta(o *unstructured.Unstructured, meta metav1.ObjectMeta) {
 	o.SetOwnerReferences(meta.OwnerReferences)
 }
 
-// keepField copies the field at path. What is of another type than the path says is left out.
-func keepField(from, to map[string]any, path []string) {
+// keepField copies the field at path, below the field called parent. What is of another type than the path says is left out.
+func keepField(from, to map[string]any, parent string, path []string) {
 	name, list := strings.CutSuffix(path[0], "[]")
 	v, ok := from[name]
 	if !ok || v == nil {
 		return
 	}
 	if len(path) == 1 {
-		if v, ok = keptValue(name, v); ok {
+		if v, ok = keptValue(parent, name, v); ok {
 			to[name] = v
 		}
 		return
@@ -132,7 +141,7 @@ func keepField(from, to map[string]any, path []string) {
 				kept = append(kept, map[string]any{})
 			}
 			if m, ok := e.(map[string]any); ok {
-				keepField(m, kept[i].(map[string]any), path[1:])
+				keepField(m, kept[i].(map[string]any), name, path[1:])
 			}
 		}
 		to[name] = kept
@@ -146,15 +155,20 @@ func keepField(from, to map[string]any, path []string) {
 	if inner == nil {
 		inner = map[string]any{}
 	}
-	if keepField(m, inner, path[1:]); len(inner) > 0 {
+	if keepField(m, inner, name, path[1:]); len(inner) > 0 {
 		to[name] = inner
 	}
 }
 
-func keptValue(name string, v any) (any, bool) {
+func keptValue(parent, name string, v any) (any, bool) {
 	switch name {
 	case "metadata":
+		if parent == "triggers" {
+			return keptTrigger(v)
+		}
 		return keptTemplateMeta(v)
+	case "containerRecommendations":
+		return keptRecommendations(v)
 	case "conditions":
 		list, ok := v.([]any)
 		if !ok {

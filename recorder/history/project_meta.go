@@ -41,6 +41,7 @@ var keptAnnotationPrefixes = []string{
 	"delay-deletion.cluster-autoscaler.kubernetes.io/",
 	"capacity.cluster-autoscaler.kubernetes.io/", // Cluster API: the shape of a node for scale from zero
 	"autoscaling.x-k8s.io/",
+	"autoscaling.keda.sh/",                              // KEDA: paused, and at how many replicas
 	"autoscaler.gardener.cloud/",                        // options of one worker pool
 	"cluster.k8s.io/cluster-api-autoscaler-node-group-", // Cluster API before cluster.x-k8s.io
 	"scheduler.alpha.kubernetes.io/",

@@ -8,12 +8,15 @@ import (
 )
 
 // projectPod keeps what the scheduler and the autoscaler look at: the spec without what runs inside the containers,
-// and phase and conditions of the status.
+// and of the status phase, conditions and what containers lived through.
 func projectPod(p *corev1.Pod) *corev1.Pod {
 	out := &corev1.Pod{ObjectMeta: projectMeta(p.ObjectMeta), Spec: projectPodSpec(p.Spec, keepNothing)}
 	out.Spec.NodeName = p.Spec.NodeName
 	out.Status = corev1.PodStatus{Phase: p.Status.Phase, Reason: p.Status.Reason,
-		NominatedNodeName: p.Status.NominatedNodeName, StartTime: p.Status.StartTime.DeepCopy()}
+		NominatedNodeName: p.Status.NominatedNodeName, StartTime: p.Status.StartTime.DeepCopy(),
+		Resize:                p.Status.Resize, // of clusters before 1.33
+		ContainerStatuses:     projectContainerStatuses(p.Status.ContainerStatuses, p.Spec.Containers),
+		InitContainerStatuses: projectContainerStatuses(p.Status.InitContainerStatuses, p.Spec.InitContainers)}
 	for _, c := range p.Status.Conditions {
 		kept := corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime}
 		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget {

@@ -42,7 +42,7 @@ func (db *DB) NodeGroupSizes(ctx context.Context, from, to time.Time) ([]NodeGro
 		if err != nil {
 			return err
 		}
-		rows, err := groupRows(ctx, q, after.at, end)
+		rows, err := fewRows(ctx, q, after.at, end, []string{"NodeGroup"})
 		if err != nil {
 			return err
 		}
@@ -56,45 +56,4 @@ func (db *DB) NodeGroupSizes(ctx context.Context, from, to time.Time) ([]NodeGro
 		return nil
 	})
 	return out, err
-}
-
-const groupVersionsQuery = `SELECT ` + versionColumns + `, v.ends IS NOT NULL FROM scope k CROSS JOIN object x ON x.scope_id = k.id AND x.few = 1
-	CROSS JOIN version v ON v.object_id = x.id AND v.few = 1 AND v.at > ?1 AND v.at <= ?2` + versionJoins + `WHERE k.kind = 'NodeGroup' ORDER BY v.seq`
-
-// groupRows are the changes of node groups; of a history whose past was forgotten, first those that lived at its base.
-func groupRows(ctx context.Context, q queryer, after, end int64) ([]changeRow, error) {
-	var out []changeRow
-	b, err := readBase(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if after < b.at {
-		initial, err := fewAt(ctx, q, b.at, []string{"NodeGroup"})
-		if err != nil {
-			return nil, err
-		}
-		slices.SortFunc(initial, byCreation)
-		for _, v := range initial {
-			v.at = b.at
-			out = append(out, changeRow{version: v, op: scalehist.OpAdd})
-		}
-		after = b.at
-	}
-	rows, err := q.QueryContext(ctx, groupVersionsQuery, after, end)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r changeRow
-		var deleted bool
-		if r.version, err = scanVersion(rows, &deleted); err != nil {
-			return nil, err
-		}
-		if r.op = scalehist.OpUpdate; deleted {
-			r.op = scalehist.OpDelete
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -34,6 +35,12 @@ type state struct {
 	Unbound bool `json:"unbound,omitempty"`
 	// Used is what counts against a ResourceQuota.
 	Used corev1.ResourceList `json:"used,omitempty"`
+	// Scale is what a HorizontalPodAutoscaler decided; its lastScaleTime is the start among the times.
+	Scale *scale `json:"scale,omitempty"`
+	// Containers are those of a pod that have more to say than its conditions do.
+	Containers []container `json:"containers,omitempty"`
+	// Resize is the status.resize of pods before Kubernetes 1.33, where conditions say it now.
+	Resize string `json:"resize,omitempty"`
 	// Status is that of a custom object, projected, its times included.
 	Status json.RawMessage `json:"status,omitempty"`
 }
@@ -45,6 +52,11 @@ type condition struct {
 	Message string `json:"message,omitempty"`
 }
 
+type scale struct {
+	Current int32 `json:"current"`
+	Desired int32 `json:"desired"`
+}
+
 type disruptions struct {
 	Allowed        int32 `json:"allowed"`
 	CurrentHealthy int32 `json:"currentHealthy"`
@@ -52,7 +64,8 @@ type disruptions struct {
 	ExpectedPods   int32 `json:"expectedPods"`
 }
 
-// times are the moments that go with a state, beside it.
+// times are the moments that go with a state, beside it. transitions are those of the conditions, then when each
+// container's last termination began and ended.
 type times struct {
 	start, deletion metav1.Time
 	transitions     []metav1.Time
@@ -75,6 +88,8 @@ func takeState(o scalehist.Object) (s state, node string, t times, has bool, err
 		if o.Status.StartTime != nil {
 			t.start = *o.Status.StartTime
 		}
+		s.Resize = string(o.Status.Resize) // of clusters before 1.33
+		s.Containers = takeContainers(&o.Status, &t)
 		node = o.Spec.NodeName
 		if target := takeTarget(&o.Spec); target != "" {
 			s.Unbound, node = node == "", target
@@ -97,6 +112,16 @@ func takeState(o scalehist.Object) (s state, node string, t times, has bool, err
 	case *v1alpha1.NodeGroup:
 		s.TargetSize = clone(&o.Spec.TargetSize)
 		o.Spec.TargetSize = 0
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		s.Scale = &scale{o.Status.CurrentReplicas, o.Status.DesiredReplicas}
+		for _, c := range o.Status.Conditions {
+			s.Conditions = append(s.Conditions, condition{string(c.Type), string(c.Status), c.Reason, ""})
+			t.transitions = append(t.transitions, c.LastTransitionTime)
+		}
+		if o.Status.LastScaleTime != nil {
+			t.start = *o.Status.LastScaleTime
+		}
+		o.Status = autoscalingv2.HorizontalPodAutoscalerStatus{}
 	case *appsv1.Deployment:
 		s.Replicas, o.Spec.Replicas = o.Spec.Replicas, nil
 	case *appsv1.ReplicaSet:
@@ -147,6 +172,8 @@ func putState(o scalehist.Object, s *state, node string, t times) error {
 		if !t.start.IsZero() {
 			o.Status.StartTime = clone(&t.start)
 		}
+		o.Status.Resize = corev1.PodResizeStatus(s.Resize) // of clusters before 1.33
+		putContainers(&o.Status, s.Containers, func(i int) metav1.Time { return at(len(s.Conditions) + i) })
 	case *corev1.Node:
 		o.Spec.Unschedulable = s.Unschedulable
 		for i := range s.Taints {
@@ -164,6 +191,18 @@ func putState(o scalehist.Object, s *state, node string, t times) error {
 	case *v1alpha1.NodeGroup:
 		if s.TargetSize != nil {
 			o.Spec.TargetSize = *s.TargetSize
+		}
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		if s.Scale != nil {
+			o.Status.CurrentReplicas, o.Status.DesiredReplicas = s.Scale.Current, s.Scale.Desired
+		}
+		for i, c := range s.Conditions {
+			o.Status.Conditions = append(o.Status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{
+				Type:   autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type),
+				Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, LastTransitionTime: at(i)})
+		}
+		if !t.start.IsZero() {
+			o.Status.LastScaleTime = clone(&t.start)
 		}
 	case *appsv1.Deployment:
 		o.Spec.Replicas = clone(s.Replicas)

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -120,8 +119,8 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // timeout bounds one request; a Prometheus gives up on a query after two minutes (--query.timeout).
 const timeout = 2*time.Minute + 10*time.Second
 
-// Range gives the values of a query at every instant of a window, by series and time. Values that are no finite
-// numbers, and native histograms, are left out.
+// Range gives the values of a query at every instant of a window, by series and time. NaN and infinities are values too: that a
+// query has no number to give decides what an autoscaler does with it. Native histograms are left out.
 func (c *Client) Range(ctx context.Context, q Query, w Window) ([]history.Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -140,11 +139,7 @@ func (c *Client) Range(ctx context.Context, q Query, w Window) ([]history.Sample
 			labels[string(k)] = string(v)
 		}
 		for _, v := range s.Values {
-			f := float64(v.Value)
-			if math.IsNaN(f) || math.IsInf(f, 0) {
-				continue
-			}
-			out = append(out, history.Sample{Series: q.Name, Labels: labels, At: v.Timestamp.Time().UTC(), Value: f})
+			out = append(out, history.Sample{Series: q.Name, Labels: labels, At: v.Timestamp.Time().UTC(), Value: float64(v.Value)})
 		}
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -92,8 +93,8 @@ func TestToken(t *testing.T) {
 	for _, token := range []string{"one", "two"} {
 		write(token)
 		samples, err := c.Range(t.Context(), q, Window{time.Unix(60, 0), time.Unix(180, 0)})
-		if err != nil || len(samples) != 1 || samples[0].Value != 1 {
-			t.Fatalf("samples %v, error %v; want the one finite value", samples, err)
+		if err != nil || len(samples) != 3 || samples[0].Value != 1 || !math.IsNaN(samples[1].Value) || !math.IsInf(samples[2].Value, 1) {
+			t.Fatalf("samples %v, error %v; want 1, NaN and +Inf", samples, err)
 		}
 	}
 	if diff := cmp.Diff([]string{"Bearer one", "Bearer two"}, seen); diff != "" {

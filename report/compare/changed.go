@@ -31,13 +31,14 @@ func Unchanged() metrics.Set {
 
 // decisionsChanged counts the decisions that only one side took; those of one instant that say the same are one each.
 func decisionsChanged(a, b *scalehist.ReplayReport) int {
+	base, side := sideOf(a), sideOf(b)
 	count := map[string]int{}
-	for _, d := range acting(a) {
-		count[did(a, d)]++
+	for _, i := range base.acts {
+		count[base.did(i)]++
 	}
 	onlyB := 0
-	for _, d := range acting(b) {
-		if what := did(b, d); count[what] > 0 {
+	for _, i := range side.acts {
+		if what := side.did(i); count[what] > 0 {
 			count[what]--
 		} else {
 			onlyB++

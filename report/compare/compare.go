@@ -33,7 +33,9 @@ type Comparison struct {
 	Inputs   []Input   `json:"inputs"`
 	Groups   []Row     `json:"nodeGroups"`
 	Zones    []Row     `json:"zones"`
-	Metrics  []Metric  `json:"metrics"`
+	// Workloads are replicas of the workloads that a controller scaled, or that have load, on any side; sizes are replicas.
+	Workloads []Row    `json:"workloads,omitempty"`
+	Metrics   []Metric `json:"metrics"`
 	// Pairs hold each other side against the baseline.
 	Pairs []Pair `json:"pairs"`
 	// Notes say what must be known to read the numbers.
@@ -51,6 +53,8 @@ type SideInfo struct {
 	// Nodes is the sum of the target sizes over time, Unschedulable the pods without a node.
 	Nodes         metrics.Curve `json:"nodes"`
 	Unschedulable metrics.Curve `json:"unschedulable"`
+	// Workloads are those of Comparison.Workloads, in the same order.
+	Workloads []WorkloadCurve `json:"workloads,omitempty"`
 }
 
 // Setting is something that was asked for, and how it was on each side.
@@ -66,7 +70,7 @@ type Input struct {
 	Differs bool     `json:"differs"`
 }
 
-// Row is a node group, or all node groups of a zone.
+// Row is a node group, all node groups of a zone, or a workload.
 type Row struct {
 	Name        string  `json:"name"`
 	MachineType string  `json:"machineType,omitempty"`
@@ -75,13 +79,14 @@ type Row struct {
 	Differs     bool    `json:"differs"`
 }
 
-// Sizes are target sizes and their changes on one side, in nodes. Absent: the side has no such group.
+// Sizes are target sizes and their changes on one side, in nodes, or replicas. Absent: the side has no such group. Peak is of workloads only.
 type Sizes struct {
 	Absent     bool `json:"absent,omitempty"`
 	Initial    int  `json:"initial"`
 	Final      int  `json:"final"`
 	ScaledUp   int  `json:"scaledUp"`
 	ScaledDown int  `json:"scaledDown"`
+	Peak       int  `json:"peak,omitempty"`
 }
 
 // Metric is a metric on all sides.
@@ -143,11 +148,13 @@ func Reports(sides []Side, o Options) (*Comparison, error) {
 		}
 		c.Notes = append(c.Notes, fmt.Sprintf("%s and %s were compared by force: %s", sides[0].Label, s.Label, why))
 	}
+	c.Workloads = workloads(sides)
 	for _, s := range sides {
 		c.Sides = append(c.Sides, SideInfo{
 			Label: s.Label, Scenario: s.Report.Scenario, Autoscaler: s.Report.Autoscaler, Playback: s.Report.Playback, StartTime: s.Report.StartTime,
 			Length: scalehist.Duration(s.Report.EndTime.Sub(s.Report.StartTime)),
 			Nodes:  metrics.Nodes(s.Report), Unschedulable: metrics.Unschedulable(s.Report),
+			Workloads: workloadCurves(s.Report, c.Workloads),
 		})
 	}
 	c.Groups, c.Zones = groups(sides), zones(sides)
@@ -172,7 +179,7 @@ func (c *Comparison) Differ() bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(c.Groups, func(r Row) bool { return r.Differs })
+	return slices.ContainsFunc(slices.Concat(c.Groups, c.Workloads), func(r Row) bool { return r.Differs })
 }
 
 func groups(sides []Side) []Row {
@@ -228,21 +235,28 @@ func finished(rows []Row) []Row {
 
 func compareMetrics(sides []Side) []Metric {
 	sets := make([]metrics.Set, 0, len(sides))
+	var reports []*scalehist.ReplayReport
 	for _, s := range sides {
 		sets = append(sets, metrics.Of(s.Report))
+		reports = append(reports, s.Report)
 	}
 	var out []Metric
-	for i, def := range metrics.All() {
-		m := Metric{Name: def.Name, Title: def.Title, Unit: sets[0][i].Unit, Better: def.Better}
+	defined := metrics.Defined(reports...)
+	scaled := len(defined) > len(metrics.All())
+	for _, def := range defined {
+		if scaled && def.Name == "pod-hours" {
+			def.Better = metrics.Neither // how many pods there are is what controllers decide on: fewer for the same work are not worse
+		}
+		m := Metric{Name: def.Name, Title: def.Title, Unit: sets[0].Get(def.Name).Unit, Better: def.Better}
 		for _, set := range slices.Backward(sets) { // the first that has a number
-			if set[i].Value != nil {
-				m.Unit = set[i].Unit
+			if v := set.Get(def.Name); v.Value != nil {
+				m.Unit = v.Unit
 			}
 		}
 		for n, set := range sets {
-			v := set[i]
+			v := set.Get(def.Name)
 			value := Value{Value: v.Value, Missing: v.Missing}
-			switch base := sets[0][i]; {
+			switch base := sets[0].Get(def.Name); {
 			case n == 0 || v.Value == nil || base.Value == nil:
 			case v.Unit != base.Unit:
 				value.Value, value.Missing = nil, fmt.Sprintf("it is in %s, the baseline in %s", v.Unit, base.Unit)

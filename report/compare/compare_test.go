@@ -267,7 +267,7 @@ func TestFirstDifference(t *testing.T) {
 
 // TestItselfIsZero: whatever a report holds, it does not differ from itself.
 func TestItselfIsZero(t *testing.T) {
-	seeds := []string{leastWaste, mostPods, leftPending, other}
+	seeds := []string{leastWaste, mostPods, leftPending, other, at60}
 	rapid.Check(t, func(rt *rapid.T) {
 		one := read(t, rapid.SampledFrom(seeds).Draw(rt, "report"))
 		mutate(rt, one)
@@ -298,11 +298,12 @@ func TestItselfIsZero(t *testing.T) {
 func mutate(rt *rapid.T, r *scalehist.ReplayReport) {
 	if rapid.Bool().Draw(rt, "no cost") {
 		r.Cost = nil
-	} else {
+	} else if r.Cost != nil {
 		r.Cost.Total = rapid.Float64Range(0, 1e6).Draw(rt, "cost")
 	}
 	r.Pending.PodSeconds = rapid.Float64Range(0, 1e6).Draw(rt, "pod seconds")
 	r.Decisions = r.Decisions[:rapid.IntRange(0, len(r.Decisions)).Draw(rt, "decisions")]
+	r.WorkloadDecisions = r.WorkloadDecisions[:rapid.IntRange(0, len(r.WorkloadDecisions)).Draw(rt, "workload decisions")]
 	r.Batches = r.Batches[:rapid.IntRange(0, len(r.Batches)).Draw(rt, "batches")]
 	for i := range r.NodeGroups {
 		for j := range r.NodeGroups[i].Sizes {

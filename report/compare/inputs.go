@@ -96,6 +96,7 @@ func settings(sides []Side) []Setting {
 	}
 	add("scenario", func(r *scalehist.ReplayReport) string { return r.Scenario })
 	add("autoscaler", func(r *scalehist.ReplayReport) string { return r.Autoscaler })
+	add("controllers", controllers)
 	common := commonFlags(sides)
 	add("flags", func(r *scalehist.ReplayReport) string {
 		var own []string

@@ -11,6 +11,12 @@ import (
 	"github.com/scalehist/scalehist/report/metrics"
 )
 
+// overTime is a curve of each side, and what it is called.
+type overTime struct {
+	what string
+	of   func(SideInfo) metrics.Curve
+}
+
 func (p *page) curves(c *Comparison) {
 	p.heading("Over time")
 	width := 0
@@ -22,10 +28,10 @@ func (p *page) curves(c *Comparison) {
 		slots = max(fewestSlots, min(slots, p.width-width-10)) // what stands around them
 	}
 	var b strings.Builder
-	for _, part := range []struct {
-		what string
-		of   func(SideInfo) metrics.Curve
-	}{{"nodes", func(s SideInfo) metrics.Curve { return s.Nodes }}, {"pods without a node", func(s SideInfo) metrics.Curve { return s.Unschedulable }}} {
+	parts := append([]overTime{
+		{"nodes", func(s SideInfo) metrics.Curve { return s.Nodes }}, {"pods without a node", func(s SideInfo) metrics.Curve { return s.Unschedulable }},
+	}, replicaCurves(c)...)
+	for _, part := range parts {
 		top := 0.0
 		for _, s := range c.Sides {
 			top = max(top, part.of(s).Max())

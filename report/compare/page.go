@@ -34,6 +34,10 @@ func (c *Comparison) page(p *page) string {
 		p.heading("Zones")
 		p.table(c.rows("zone", c.Zones, false))
 	}
+	if len(c.Workloads) > 0 {
+		p.heading("Workloads")
+		p.table(c.rows("workload", c.Workloads, false))
+	}
 	p.heading("Metrics")
 	p.table(c.metricTable())
 	p.missing(c)
@@ -189,8 +193,15 @@ func (p *page) pair(pair Pair) {
 		return
 	}
 	what := "they did the same, and explain it differently"
+	if d.Controller != "" {
+		what += fmt.Sprintf(" (%s)", d.Controller)
+	}
 	if d.Kind == "action" {
-		what = fmt.Sprintf("%s: %g, %s: %g", "decisions.changed", *pair.Changed.Get("decisions.changed").Value, "node-groups.changed", *pair.Changed.Get("node-groups.changed").Value)
+		what = ""
+		if d.Controller != "" {
+			what = fmt.Sprintf("a decision of %s; ", d.Controller)
+		}
+		what += fmt.Sprintf("%s: %g, %s: %g", "decisions.changed", *pair.Changed.Get("decisions.changed").Value, "node-groups.changed", *pair.Changed.Get("node-groups.changed").Value)
 	}
 	p.printf("%sAt %s; %s.\n", p.indent(), d.At(), what)
 	p.block(pair.Text())

@@ -44,10 +44,14 @@ func (s Sizes) text() string {
 	if s.Absent {
 		return "absent"
 	}
-	return fmt.Sprintf("%d->%d (+%d -%d)", s.Initial, s.Final, s.ScaledUp, s.ScaledDown)
+	text := fmt.Sprintf("%d->%d (+%d -%d)", s.Initial, s.Final, s.ScaledUp, s.ScaledDown)
+	if s.Peak > 0 {
+		text += fmt.Sprintf(", peak %d", s.Peak)
+	}
+	return text
 }
 
-// delta is the difference of the net changes, in nodes.
+// delta is the difference of the net changes, in nodes or replicas.
 func (s Sizes) delta(base Sizes) string {
 	switch d := (s.ScaledUp - s.ScaledDown) - (base.ScaledUp - base.ScaledDown); {
 	case s == base:

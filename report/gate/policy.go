@@ -258,7 +258,9 @@ func (r *policyReader) globs(n *yaml.Node, where string) []string {
 }
 
 // limited are the metrics that can be limited, in the order of tables.
-func limited() []metrics.Metric { return append(metrics.All(), metrics.Pairs()...) }
+func limited() []metrics.Metric {
+	return slices.Concat(metrics.All(), metrics.Workloads(), metrics.Pairs())
+}
 
 func matches(globs []string, scenario string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool {

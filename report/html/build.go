@@ -24,13 +24,14 @@ type builder struct {
 	groups map[string]int
 }
 
-func buildRun(label string, r *scalehist.ReplayReport) run {
+// buildRun makes the view of a report; shown are the metrics of the page, the same ones of all its runs.
+func buildRun(label string, r *scalehist.ReplayReport, shown []metrics.Metric) run {
 	b := &builder{r: r, texts: map[string]int{}, pods: map[string]int{}, nodes: map[string][]int{}, groups: map[string]int{}}
 	b.run = run{
 		Label: label, Scenario: r.Scenario, Autoscaler: r.Autoscaler, Playback: r.Playback, Start: r.StartTime,
 		Length: ms(r.EndTime.Sub(r.StartTime)), Batch: r.BatchInterval.String(), Loops: r.Loops,
 		Settings: append([]string{}, r.Settings.Flags...), Inputs: []string{}, Faults: r.Faults, Warnings: r.Warnings,
-		AtEnd: []reason{}, Texts: []string{},
+		AtEnd: []reason{}, Texts: []string{}, Controllers: r.Controllers,
 	}
 	if r.Settings.Priorities != "" {
 		b.run.Settings = append(b.run.Settings, "priorities: "+r.Settings.Priorities)
@@ -42,13 +43,14 @@ func buildRun(label string, r *scalehist.ReplayReport) run {
 		b.run.Inputs = append(b.run.Inputs, in.Name+" sha256:"+in.SHA256)
 	}
 	b.verdict()
-	b.metrics()
+	b.metrics(shown)
 	b.buildGroups()
 	b.buildNodes()
 	b.buildPods()
 	if r.Playback != scalehist.PlaybackPerEvent { // there no time passes, and each event has a cluster of its own
 		b.follow()
 		b.draw()
+		b.workloads()
 	}
 	b.decisions()
 	for _, p := range r.UnschedulableAtEnd {
@@ -118,9 +120,9 @@ func steps(list []scalehist.RecordedStep) string {
 	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
-func (b *builder) metrics() {
+func (b *builder) metrics(shown []metrics.Metric) {
 	set := metrics.Of(b.r)
-	for _, m := range metrics.All() {
+	for _, m := range shown {
 		v := set.Get(m.Name)
 		out := metric{Name: m.Name, Title: m.Title, Unit: v.Unit, Better: string(m.Better), Definition: m.Definition, Value: v.Value, Missing: v.Missing}
 		if v.Value != nil {

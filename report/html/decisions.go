@@ -5,12 +5,17 @@ import (
 	"strings"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/report"
 )
 
 func (b *builder) decisions() {
-	b.run.Decisions = make([]decided, 0, len(b.r.Decisions))
-	for i := range b.r.Decisions {
-		b.run.Decisions = append(b.run.Decisions, b.decision(&b.r.Decisions[i]))
+	b.run.Decisions = []decided{}
+	for _, e := range report.Entries(b.r) {
+		if e.Node == nil {
+			b.run.Decisions = append(b.run.Decisions, b.controlled(e))
+			continue
+		}
+		b.run.Decisions = append(b.run.Decisions, b.decision(e.Node))
 	}
 }
 

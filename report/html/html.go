@@ -19,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/report"
+	"github.com/scalehist/scalehist/report/metrics"
 )
 
 var (
@@ -73,13 +74,18 @@ func buildView(in Input) (*view, error) {
 		return nil, errors.New("there is nothing to show: give a report")
 	}
 	v := &view{Version: viewVersion, Title: in.Runs[0].Report.Scenario}
+	var reports []*scalehist.ReplayReport
+	for _, r := range in.Runs {
+		reports = append(reports, r.Report)
+	}
+	shown := metrics.Defined(reports...)
 	seen := map[string]bool{}
 	for i, r := range in.Runs {
 		if seen[r.Label] {
 			return nil, fmt.Errorf("two reports are called %q: give them different labels", r.Label)
 		}
 		seen[r.Label] = true
-		v.Runs = append(v.Runs, buildRun(r.Label, r.Report))
+		v.Runs = append(v.Runs, buildRun(r.Label, r.Report, shown))
 		if i > 0 {
 			v.Pairs = append(v.Pairs, buildPair(i, in.Runs[0].Report, r.Report))
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/report"
 	"github.com/scalehist/scalehist/report/compare"
 )
 
@@ -15,22 +16,27 @@ func buildPair(n int, a, b *scalehist.ReplayReport) pair {
 		return p
 	}
 	at := ms(time.Duration(d.Offset))
-	p.First = &first{Kind: d.Kind, At: at, A: inForce(a, at), B: inForce(b, at),
+	p.First = &first{Kind: d.Kind, At: at, By: d.Controller, A: d.Baseline.Entry, B: d.Side.Entry,
 		ActedA: d.Baseline.Acted, ActedB: d.Side.Acted}
+	if d.Controller == "" {
+		p.First.A, p.First.B = inForce(a, at), inForce(b, at)
+	}
 	return p
 }
 
-// inForce is the number of the last decision by an offset; of several at that instant the first that acted, else the last.
+// inForce is the number of the last decision of the node autoscaler by an offset; of several at that instant the first that acted, else the last.
 func inForce(r *scalehist.ReplayReport, at int64) int {
 	found := -1
-	for i := range r.Decisions {
-		d := &r.Decisions[i]
-		t := ms(d.At.Sub(r.StartTime))
+	for i, e := range report.Entries(r) {
+		t := ms(e.At.Sub(r.StartTime))
 		if t > at {
 			break
 		}
+		if e.Node == nil {
+			continue
+		}
 		found = i
-		if t == at && (d.Acted() || len(d.Deleting) > 0) {
+		if t == at && e.Acted() {
 			break
 		}
 	}

@@ -30,24 +30,27 @@ type run struct {
 	Batch      string             `json:"batch"`
 	Loops      int                `json:"loops"`
 
-	Verdict   *verdict  `json:"verdict,omitempty"`
-	Truth     string    `json:"truth,omitempty"`
-	TruthOK   bool      `json:"truthOk,omitempty"`
-	Metrics   []metric  `json:"metrics"`
-	Settings  []string  `json:"settings"`
-	Inputs    []string  `json:"inputs"`
-	Faults    []string  `json:"faults,omitempty"`
-	Warnings  []string  `json:"warnings,omitempty"`
-	Notes     []string  `json:"notes,omitempty"`
-	Events    []event   `json:"events,omitempty"`
-	Currency  string    `json:"currency,omitempty"`
-	Groups    []group   `json:"groups"`
-	Texts     []string  `json:"texts"`
-	Nodes     nodes     `json:"nodes"`
-	Pods      pods      `json:"pods"`
-	Stays     stays     `json:"stays"`
-	Curves    curves    `json:"curves"`
-	Decisions []decided `json:"decisions"`
+	Verdict  *verdict `json:"verdict,omitempty"`
+	Truth    string   `json:"truth,omitempty"`
+	TruthOK  bool     `json:"truthOk,omitempty"`
+	Metrics  []metric `json:"metrics"`
+	Settings []string `json:"settings"`
+	Inputs   []string `json:"inputs"`
+	Faults   []string `json:"faults,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
+	Events   []event  `json:"events,omitempty"`
+	Currency string   `json:"currency,omitempty"`
+	Groups   []group  `json:"groups"`
+	// Controllers are the autoscalers of workloads that ran, Workloads those they scaled; absent without any.
+	Controllers []string   `json:"controllers,omitempty"`
+	Workloads   []workload `json:"workloads,omitempty"`
+	Texts       []string   `json:"texts"`
+	Nodes       nodes      `json:"nodes"`
+	Pods        pods       `json:"pods"`
+	Stays       stays      `json:"stays"`
+	Curves      curves     `json:"curves"`
+	Decisions   []decided  `json:"decisions"`
 	// AtEnd are the pods without a node at the end, with the scheduler's message.
 	AtEnd []reason `json:"atEnd"`
 }
@@ -123,6 +126,21 @@ type group struct {
 	Hours    *float64 `json:"hours,omitempty"`
 }
 
+// workload is one with its replicas over time.
+type workload struct {
+	Name       string `json:"name"` // "Deployment/shop/web"
+	Controller string `json:"controller,omitempty"`
+	Initial    int    `json:"initial"`
+	Final      int    `json:"final"`
+	Peak       int    `json:"peak"`
+	Up         int    `json:"up"`
+	Down       int    `json:"down"`
+	// Unserved is what of its work was not done, in words; empty without load.
+	Unserved string `json:"unserved,omitempty"`
+	Wanted   curve  `json:"wanted"`
+	Ready    curve  `json:"ready"`
+}
+
 // curve is a number over time: V[i] holds from T[i] to T[i+1].
 type curve struct {
 	T []int64   `json:"t"`
@@ -174,8 +192,14 @@ type curves struct {
 
 // decided is a decision. Pods, nodes, groups and texts are numbers into the run's lists.
 type decided struct {
-	At       int64          `json:"at"`
-	Loop     int            `json:"loop"`
+	At   int64 `json:"at"`
+	Loop int   `json:"loop"`
+	// By is the controller of workloads that decided it, about Workload; absent for the node autoscaler. Scale is what it decided about replicas,
+	// Parts what it says of other kinds.
+	By       string         `json:"by,omitempty"`
+	Workload string         `json:"workload,omitempty"`
+	Scale    *scale         `json:"scale,omitempty"`
+	Parts    []part         `json:"parts,omitempty"`
 	Outcome  string         `json:"outcome,omitempty"`
 	Summary  string         `json:"summary"`
 	Kind     string         `json:"kind"`
@@ -198,6 +222,30 @@ type decided struct {
 	// Why are the autoscaler's own words about a pod it cannot help: pod, text.
 	Why   [][2]int `json:"why,omitempty"`
 	Notes []string `json:"notes,omitempty"`
+}
+
+// scale is a decision about the replicas of a workload, By the object that asks for it.
+type scale struct {
+	By      string    `json:"by,omitempty"`
+	From    int       `json:"from"`
+	To      int       `json:"to"`
+	Reason  string    `json:"reason,omitempty"`
+	Limited []string  `json:"limited,omitempty"`
+	Metrics []reading `json:"metrics,omitempty"`
+}
+
+// reading is a metric as a controller saw it; Asks is how many replicas it asks for by itself.
+type reading struct {
+	Metric string `json:"metric"`
+	Value  string `json:"value,omitempty"`
+	Target string `json:"target,omitempty"`
+	Asks   int    `json:"asks"`
+	Error  string `json:"error,omitempty"`
+}
+
+type part struct {
+	Title string   `json:"title"`
+	Lines []string `json:"lines"`
 }
 
 type option struct {
@@ -244,11 +292,12 @@ type pair struct {
 	First *first `json:"first,omitempty"`
 }
 
-// first is the first decision that differs. A and B are the decisions in force, as numbers, -1 for none; ActedA and ActedB tell
-// which of them acted then.
+// first is the first decision that differs, By a controller or the node autoscaler. A and B are the decisions in force, as numbers, -1 for
+// none; ActedA and ActedB tell which of them acted then.
 type first struct {
 	Kind   string `json:"kind"`
 	At     int64  `json:"at"`
+	By     string `json:"by,omitempty"`
 	A      int    `json:"a"`
 	B      int    `json:"b"`
 	ActedA bool   `json:"actedA"`

@@ -62,8 +62,11 @@ type Metric struct {
 // All are the metrics of a report, in the order tables show them.
 func All() []Metric { return slices.Clone(catalogue) }
 
-// Names are the names of all metrics of a report, in the same order.
-func Names() []string { return namesOf(catalogue) }
+// Names are the names of all metrics of a report, those of workloads last.
+func Names() []string { return namesOf(single()) }
+
+// single are the metrics that one report can have.
+func single() []Metric { return append(All(), scaled...) }
 
 func namesOf(list []Metric) []string {
 	out := make([]string, 0, len(list))
@@ -80,12 +83,12 @@ func Find(name string) (Metric, error) {
 			return Metric{}, fmt.Errorf("metric %q is of two reports: 'scalehist compare' and 'scalehist gate' have both", name)
 		}
 	}
-	return find(name, catalogue)
+	return find(name, single())
 }
 
 // FindLimited is Find among the metrics that a candidate can be held to: those of a report, and those of two.
 func FindLimited(name string) (Metric, error) {
-	return find(name, append(All(), changed...))
+	return find(name, append(single(), changed...))
 }
 
 func find(name string, among []Metric) (Metric, error) {
@@ -123,8 +126,11 @@ var leftOut = map[string]string{
 func Explain() string {
 	var b strings.Builder
 	b.WriteString("T is the length of the replay. Values that a report does not tell are missing, with the reason; none is guessed.\n")
-	for i, m := range append(All(), changed...) {
-		if i == len(catalogue) {
+	for i, m := range append(single(), changed...) {
+		switch i {
+		case len(catalogue):
+			b.WriteString("\nOf workloads, where controllers of workloads ran or load was given:\n")
+		case len(catalogue) + len(scaled):
 			b.WriteString("\nOf two reports, for policies of a gate; between equals they are 0:\n")
 		}
 		unit := m.Unit

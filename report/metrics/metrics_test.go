@@ -65,7 +65,7 @@ func TestTexts(t *testing.T) {
 
 // TestDefinitions: a definition says something by itself: it is printed alone, behind the title of its metric.
 func TestDefinitions(t *testing.T) {
-	for _, m := range All() {
+	for _, m := range single() {
 		said := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(m.Definition, "The "), "."))
 		if said == strings.ToLower(m.Title) || strings.HasPrefix(m.Definition, "The same") {
 			t.Errorf("%s, %q: %q says nothing more", m.Name, m.Title, m.Definition)
@@ -262,7 +262,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
-	for _, m := range All() {
+	for _, m := range single() {
 		if m.Definition == "" || m.Formula == "" || m.Source == "" || m.Title == "" || m.Better == "" || m.Total == "" {
 			t.Errorf("%s: something is not said: %+v", m.Name, m)
 		}
@@ -272,7 +272,7 @@ func TestFind(t *testing.T) {
 	}
 	names := Names()
 	slices.Sort(names)
-	if len(slices.Compact(names)) != len(All()) {
+	if len(slices.Compact(names)) != len(single()) {
 		t.Error("a metric is there twice")
 	}
 }

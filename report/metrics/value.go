@@ -20,14 +20,14 @@ type Value struct {
 	Missing string   `json:"missing,omitempty"`
 }
 
-// Set has a Value for every metric, in the order of All.
+// Set has a Value for every metric, in the order of Defined of its report.
 type Set []Value
 
 // Of measures a report.
 func Of(r *scalehist.ReplayReport) Set {
 	m := measure(r)
 	out := make(Set, 0, len(catalogue))
-	for _, metric := range catalogue {
+	for _, metric := range Defined(r) {
 		v := Value{Name: metric.Name, Unit: metric.Unit}
 		if v.Unit == Currency && r.Cost != nil && r.Cost.Currency != "" {
 			v.Unit = r.Cost.Currency
@@ -48,6 +48,11 @@ func (s Set) Get(name string) Value {
 	for _, v := range s {
 		if v.Name == name {
 			return v
+		}
+	}
+	for _, m := range scaled {
+		if m.Name == name {
+			return Value{Name: name, Unit: m.Unit, Missing: noWorkloads}
 		}
 	}
 	return Value{Name: name, Missing: "there is no such metric"}
@@ -94,9 +99,9 @@ func text(v float64, unit string, more int) string {
 		return seconds(v, more)
 	case Percent:
 		return trim(v, 2+more) + " %"
-	case "nodes", "pods", "steps", "groups", "requests", "events", "", "swings", "decisions":
+	case "nodes", "pods", "replicas", "steps", "groups", "requests", "events", "", "swings", "decisions":
 		return trim(v, 3+more)
-	case "node-hours", "pod-hours", "core-hours", "GiB-hours", "1/h":
+	case "node-hours", "pod-hours", "replica-hours", "core-hours", "GiB-hours", "1/h":
 		return trim(v, 4+more)
 	}
 	return trim(v, 6+more) + " " + unit

@@ -2,7 +2,6 @@ package cloudprovider
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,7 +104,7 @@ func (p *Provider) Refresh(now time.Time) error { return p.answers("", now) }
 // answers is an error while the provider is down.
 func (p *Provider) answers(group string, now time.Time) error {
 	if f, down := p.take(group, now, FaultDown); down {
-		return errors.New(cmp.Or(f.Message, "the cloud provider does not answer"))
+		return refuse(ErrDown, "%s", cmp.Or(f.Message, "the cloud provider does not answer"))
 	}
 	return nil
 }

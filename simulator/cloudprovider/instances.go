@@ -50,6 +50,9 @@ type Instance struct {
 	CreatedAt time.Time
 }
 
+// ProviderID is the id of the machine of a virtual node without one of its own.
+func ProviderID(node string) string { return providerIDPrefix + node }
+
 type instance struct {
 	Instance
 	group string
@@ -85,7 +88,7 @@ func (p *Provider) Adopt(n *corev1.Node) error {
 	}
 	id := n.Spec.ProviderID
 	if id == "" {
-		id = providerIDPrefix + n.Name
+		id = ProviderID(n.Name)
 	}
 	created := n.CreationTimestamp.Time
 	if created.IsZero() {
@@ -136,22 +139,22 @@ func (p *Provider) IncreaseSize(ctx context.Context, now time.Time, name string,
 		return errNoGroup(name)
 	}
 	if delta <= 0 {
-		return fmt.Errorf("size increase of %s must be positive, got %d", name, delta)
+		return refuse(ErrInvalid, "size increase of %s must be positive, got %d", name, delta)
 	}
 	if g.TargetSize+delta > g.MaxSize {
-		return fmt.Errorf("size increase of %s is too large: desired %d, max %d%s", name, g.TargetSize+delta, g.MaxSize, g.GuessNote())
+		return refuse(ErrBounds, "size increase of %s is too large: desired %d, max %d%s", name, g.TargetSize+delta, g.MaxSize, g.GuessNote())
 	}
 	if g.TargetSize+delta > v1alpha1.MaxNodes {
-		return fmt.Errorf("size increase of %s is too large: desired %d, no group has more than %d", name, g.TargetSize+delta, v1alpha1.MaxNodes)
+		return refuse(ErrBounds, "size increase of %s is too large: desired %d, no group has more than %d", name, g.TargetSize+delta, v1alpha1.MaxNodes)
 	}
 	if err := p.answers(name, now); err != nil {
 		return err
 	}
 	if f, ok := p.take(name, now, FaultRefuse); ok {
 		if f.Message != "" {
-			return fmt.Errorf("%s", f.Message)
+			return refuse(ErrRefused, "%s", f.Message)
 		}
-		return fmt.Errorf("node group %s refuses to grow", name)
+		return refuse(ErrRefused, "node group %s refuses to grow", name)
 	}
 	from := g.TargetSize
 	g.TargetSize += delta
@@ -177,7 +180,7 @@ func (p *Provider) DecreaseTargetSize(ctx context.Context, now time.Time, name s
 		return err
 	}
 	if delta <= 0 {
-		return fmt.Errorf("target size decrease of %s must be positive, got %d", name, delta)
+		return refuse(ErrInvalid, "target size decrease of %s must be positive, got %d", name, delta)
 	}
 	running := 0
 	for _, i := range g.instances {
@@ -186,7 +189,7 @@ func (p *Provider) DecreaseTargetSize(ctx context.Context, now time.Time, name s
 		}
 	}
 	if g.TargetSize-delta < running {
-		return fmt.Errorf("target size decrease of %s by %d would delete existing nodes: target %d, existing %d", name, delta, g.TargetSize, running)
+		return refuse(ErrState, "target size decrease of %s by %d would delete existing nodes: target %d, existing %d", name, delta, g.TargetSize, running)
 	}
 	from := g.TargetSize
 	g.TargetSize -= delta
@@ -219,16 +222,16 @@ func (p *Provider) DeleteNodes(ctx context.Context, now time.Time, name string, 
 		i, ok := p.instances[n]
 		switch {
 		case !ok || i.group != name:
-			return fmt.Errorf("delete nodes of %s: node %q is not one of its instances", name, n)
+			return refuse(ErrState, "delete nodes of %s: node %q is not one of its instances", name, n)
 		case i.State == InstanceDeleting || seen[n]:
-			return fmt.Errorf("delete nodes of %s: node %q is being deleted already", name, n)
+			return refuse(ErrState, "delete nodes of %s: node %q is being deleted already", name, n)
 		case i.State == InstanceRunning:
 			running++
 		}
 		seen[n] = true
 	}
 	if running > 0 && g.TargetSize-len(nodeNames) < g.MinSize {
-		return fmt.Errorf("delete %s of %s: min size reached (target %d, min %d)", plural.Of(len(nodeNames), "node"), name, g.TargetSize, g.MinSize)
+		return refuse(ErrState, "delete %s of %s: min size reached (target %d, min %d)", plural.Of(len(nodeNames), "node"), name, g.TargetSize, g.MinSize)
 	}
 	from := g.TargetSize
 	defer func() { p.resized(now, g, from, nodeNames) }()
@@ -249,7 +252,7 @@ func (p *Provider) DeleteNodes(ctx context.Context, now time.Time, name string, 
 // request makes one creating instance, with the faults that hit it.
 func (p *Provider) request(g *group, now time.Time) {
 	name := p.nextName(g)
-	i := &instance{Instance: Instance{ID: providerIDPrefix + name, State: InstanceCreating, NodeName: name, CreatedAt: now}}
+	i := &instance{Instance: Instance{ID: ProviderID(name), State: InstanceCreating, NodeName: name, CreatedAt: now}}
 	i.joinAt = now.Add(p.provisionDelay(g.Name))
 	if f, ok := p.take(g.Name, now, FaultStockOut, FaultSlow, FaultNeverRegister); ok {
 		switch f.Kind {

@@ -226,4 +226,4 @@ func (p *Provider) SetBounds(name string, minSize, maxSize int) error {
 	return nil
 }
 
-func errNoGroup(name string) error { return fmt.Errorf("node group %q does not exist", name) }
+func errNoGroup(name string) error { return refuse(ErrNoGroup, "node group %q does not exist", name) }

@@ -10,7 +10,7 @@ import (
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
-// Loop is one loop of a run, ours or upstream's, as far as both tell.
+// Loop is one loop of a run, ours or upstream's, as far as both show.
 type Loop struct {
 	// Number counts from 1.
 	Number int `json:"number"`
@@ -94,7 +94,7 @@ func (l *Loop) sort() {
 	}
 }
 
-// recordedRun is the part of a sample that Loop tells.
+// recordedRun is the part of a sample that Loop shows.
 type recordedRun struct {
 	Removed []struct {
 		Loop        int

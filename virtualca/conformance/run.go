@@ -13,6 +13,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/virtualca"
+	"github.com/scalehist/scalehist/virtualca/config"
 )
 
 const (
@@ -114,7 +115,7 @@ func (c Case) start(seed int64) (*world, *virtualca.Autoscaler, time.Time, error
 	if err != nil {
 		return nil, nil, now, err
 	}
-	settings, warnings, err := virtualca.ParseSettings(scalehist.CASettings{Flags: in.Flags, Priorities: in.PriorityConfig})
+	settings, warnings, err := config.ParseSettings(scalehist.CASettings{Flags: in.Flags, Priorities: in.PriorityConfig})
 	if err != nil {
 		return nil, nil, now, err
 	}

@@ -33,7 +33,7 @@ type NodeGroup struct {
 	Debug string
 }
 
-// Node is what the autoscaler tells of a node. A node that never joined has its instance id as name and provider id.
+// Node is what the autoscaler says of a node. A node that never joined has its instance id as name and provider id.
 type Node struct {
 	ProviderID, Name    string
 	Labels, Annotations map[string]string

@@ -32,3 +32,12 @@ func (f *TLSFiles) serverConfig() (*tls.Config, error) {
 		Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
 	}, nil
 }
+
+// ClientConfig shows our certificate to a server, whose own must be of the authority.
+func (f *TLSFiles) ClientConfig() (*tls.Config, error) {
+	c, err := f.serverConfig()
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{Certificates: c.Certificates, RootCAs: c.ClientCAs, MinVersion: tls.VersionTLS12}, nil
+}

@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // TestFrozenAutoscalerDiffers: an autoscaler that may not resize anything scales nothing and leaves nine pods. Every group ends
 // as it began, as in the recording, and that is no agreement.
 func TestFrozenAutoscalerDiffers(t *testing.T) {
 	code, stdout, stderr := run(t, t.Context(), "replay", fixture("full-day"), "--bounds", "std=1:1", "--bounds", "batch=0:0", "--control-plane", "memory")
-	if code != ExitDiffered {
-		t.Errorf("exit %d, want %d: %s", code, ExitDiffered, stderr)
+	if code != console.ExitDiffered {
+		t.Errorf("exit %d, want %d: %s", code, console.ExitDiffered, stderr)
 	}
 	for _, want := range []string{
 		"\nverdict: differs in scaled-up, scaled-down, unschedulable\n", "  unschedulable  differs  0 pods ", " 9 pods\n", "  scaled-up      differs  batch +3, std +4 ",
@@ -31,12 +32,12 @@ func TestFrozenAutoscalerDiffers(t *testing.T) {
 func TestReplayAgree(t *testing.T) {
 	// Nodes are removed a minute later than recorded, and as many.
 	args := []string{"replay", fixture("empty-nodes-in-bulk"), "--control-plane", "memory", "--autoscaler-flag=--scale-down-unneeded-time=2m"}
-	if code, stdout, stderr := run(t, t.Context(), args...); code != ExitOK || !strings.Contains(stdout, "\nverdict: agrees\n") || !strings.Contains(stdout, "  steps          differs ") {
+	if code, stdout, stderr := run(t, t.Context(), args...); code != console.ExitOK || !strings.Contains(stdout, "\nverdict: agrees\n") || !strings.Contains(stdout, "  steps          differs ") {
 		t.Errorf("exit %d: %s\n%s", code, stderr, stdout)
 	}
 	dir := t.TempDir()
 	code, stdout, stderr := run(t, t.Context(), append(args, "--agree", "waits,steps", "--report-dir", dir)...)
-	if code != ExitDiffered || !strings.Contains(stdout, "\nverdict: differs in steps") {
+	if code != console.ExitDiffered || !strings.Contains(stdout, "\nverdict: differs in steps") {
 		t.Errorf("with --agree: exit %d: %s\n%s", code, stderr, stdout)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "report.json"))
@@ -64,7 +65,7 @@ func TestReplayAgreeErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := run(t, t.Context(), append([]string{"replay"}, tt.args...)...)
-			if code != ExitFailed || !strings.Contains(stderr, tt.want) {
+			if code != console.ExitFailed || !strings.Contains(stderr, tt.want) {
 				t.Errorf("exit %d: %s, want %q", code, stderr, tt.want)
 			}
 		})

@@ -7,23 +7,25 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // commandLine is a fresh command line, as the process has it.
 func commandLine() *cobra.Command {
-	return newRootCommand(IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, &logFlags{}, &profileFlags{})
+	return newRootCommand(console.IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, &console.LogFlags{}, &console.ProfileFlags{})
 }
 
 // TestHelp: every command says what it does and shows an example; every flag says what it is.
 func TestHelp(t *testing.T) {
-	walkCommands(commandLine(), func(c *cobra.Command) {
+	console.WalkCommands(commandLine(), func(c *cobra.Command) {
 		if c.Short == "" || c.Long == "" || c.Example == "" {
 			t.Errorf("%s: Short, Long and Example are needed", c.CommandPath())
 		}
 		if strings.HasSuffix(c.Short, ".") || strings.Contains(c.Short, "\n") {
 			t.Errorf("%s: Short %q is a line without a full stop", c.CommandPath(), c.Short)
 		}
-		for _, f := range allFlags(c) {
+		for _, f := range console.AllFlags(c) {
 			switch {
 			case f.Usage == "":
 				t.Errorf("%s --%s: there is no usage", c.CommandPath(), f.Name)
@@ -39,7 +41,7 @@ func TestHelp(t *testing.T) {
 // TestExamplesParse: every line of an example that runs scalehist is a command with flags and arguments it takes.
 func TestExamplesParse(t *testing.T) {
 	n := 0
-	walkCommands(commandLine(), func(c *cobra.Command) {
+	console.WalkCommands(commandLine(), func(c *cobra.Command) {
 		lines := exampleCommands(c.Example)
 		if own := strings.Fields(c.CommandPath()); c.HasParent() && !strings.Contains(c.Example, strings.Join(own, " ")) {
 			t.Errorf("%s: no example runs it", c.CommandPath())
@@ -129,16 +131,17 @@ func exampleCommands(text string) [][]string {
 
 // otherMeaning lists flags that mean another thing with some command, and why they may.
 var otherMeaning = map[string]string{
-	"output": "the file to write where the result is a file, else how the result is printed",
-	"help":   "cobra's",
+	"output":   "the file to write where the result is a file, else how the result is printed",
+	"help":     "cobra's",
+	"vertical": "the one of a replay, or those that a backtest compares",
 }
 
 // TestOneNameOneMeaning: flags of one name have one type, one shorthand, and the same shorthand is one flag.
 func TestOneNameOneMeaning(t *testing.T) {
 	types, shorthands, owner := map[string]string{}, map[string]string{}, map[string]string{}
 	names := map[string]string{}
-	walkCommands(commandLine(), func(c *cobra.Command) {
-		for _, f := range allFlags(c) {
+	console.WalkCommands(commandLine(), func(c *cobra.Command) {
+		for _, f := range console.AllFlags(c) {
 			if f.Hidden || f.Deprecated != "" {
 				continue
 			}
@@ -161,7 +164,7 @@ func TestOneNameOneMeaning(t *testing.T) {
 
 // TestOutputIsFormatOrFile: -o is one of the two things it can be.
 func TestOutputIsFormatOrFile(t *testing.T) {
-	walkCommands(commandLine(), func(c *cobra.Command) {
+	console.WalkCommands(commandLine(), func(c *cobra.Command) {
 		f := c.Flags().Lookup("output")
 		if f == nil {
 			return
@@ -176,12 +179,12 @@ func TestOutputIsFormatOrFile(t *testing.T) {
 
 // TestEveryFlagCompletes: no flag offers the files of the working directory because nobody thought of it.
 func TestEveryFlagCompletes(t *testing.T) {
-	walkCommands(commandLine(), func(c *cobra.Command) {
-		for _, f := range allFlags(c) {
+	console.WalkCommands(commandLine(), func(c *cobra.Command) {
+		for _, f := range console.AllFlags(c) {
 			if f.Name != "help" && !completed(c, f) {
 				t.Errorf("%s --%s has no completion", c.CommandPath(), f.Name)
 			}
-			if strings.Contains(f.Value.Type(), "|") && f.Value.Type() != new(TimeFlag).Type() {
+			if strings.Contains(f.Value.Type(), "|") && f.Value.Type() != new(console.TimeFlag).Type() {
 				complete, _ := c.GetFlagCompletionFunc(f.Name)
 				if words, _ := complete(c, nil, ""); len(words) < 2 {
 					t.Errorf("%s --%s completes %v, want %s", c.CommandPath(), f.Name, words, f.Value.Type())

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/cmd/scalehist/replays"
 )
 
 // replayed replays a fixture in memory with the example's prices, and returns where the report is.
@@ -14,7 +17,7 @@ func replayed(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	code, _, stderr := run(t, t.Context(), append([]string{"replay", fixture(name), "--control-plane", "memory", "--prices", filepath.Join("..", "..", "..", "examples", "gate", "prices.yaml"), "--report-dir", dir}, args...)...)
-	if code == ExitFailed {
+	if code == console.ExitFailed {
 		t.Fatal(stderr)
 	}
 	return dir
@@ -25,22 +28,22 @@ func TestCompare(t *testing.T) {
 	a, b, other := replayed(t, name), replayed(t, name, "--autoscaler-flag=--expander=most-pods"), replayed(t, "zonal-spread")
 	code, stdout, stderr := run(t, t.Context(), "compare", a, filepath.Join(b, "report.json"), "--label", "before,after")
 	for _, want := range []string{"before (baseline)", "large", "cost.per-pod-hour", "first differing decision of before and after", "* option small: 2 nodes for 3 pods", "* option large: 1 node for 3 pods"} {
-		if code != ExitOK || !strings.Contains(stdout, want) {
+		if code != console.ExitOK || !strings.Contains(stdout, want) {
 			t.Errorf("exit %d, %s; lacks %q:\n%s", code, stderr, want, stdout)
 		}
 	}
 	code, stdout, _ = run(t, t.Context(), "compare", a, b, "-o", "json", "--exit-code")
 	var c struct{ Metrics []struct{ Name string } }
-	if err := json.Unmarshal([]byte(stdout), &c); code != ExitDiffered || err != nil || len(c.Metrics) == 0 {
+	if err := json.Unmarshal([]byte(stdout), &c); code != console.ExitDiffered || err != nil || len(c.Metrics) == 0 {
 		t.Errorf("JSON: exit %d, %v", code, err)
 	}
-	if code, stdout, _ = run(t, t.Context(), "compare", a, a, "--exit-code", "-o", "markdown"); code != ExitOK || !strings.Contains(stdout, "None: every decision is the same") {
+	if code, stdout, _ = run(t, t.Context(), "compare", a, a, "--exit-code", "-o", "markdown"); code != console.ExitOK || !strings.Contains(stdout, "None: every decision is the same") {
 		t.Errorf("with itself: exit %d\n%s", code, stdout)
 	}
-	if code, stdout, _ = run(t, t.Context(), "compare", "--explain-metrics"); code != ExitOK || !strings.Contains(stdout, "pending.p95: wait of a pod") {
+	if code, stdout, _ = run(t, t.Context(), "compare", "--explain-metrics"); code != console.ExitOK || !strings.Contains(stdout, "pending.p95: wait of a pod") {
 		t.Errorf("--explain-metrics: exit %d\n%s", code, stdout)
 	}
-	if code, stdout, _ = run(t, t.Context(), "compare", a, other, "--force"); code != ExitOK || !strings.Contains(stdout, "compared by force") {
+	if code, stdout, _ = run(t, t.Context(), "compare", a, other, "--force"); code != console.ExitOK || !strings.Contains(stdout, "compared by force") {
 		t.Errorf("--force: exit %d\n%s", code, stdout)
 	}
 	for _, tt := range []struct {
@@ -55,7 +58,7 @@ func TestCompare(t *testing.T) {
 		{"--explain-metrics takes no reports", []string{a, "--explain-metrics"}},
 	} {
 		code, stdout, stderr := run(t, t.Context(), append([]string{"compare"}, tt.args...)...)
-		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, tt.want) {
+		if code != console.ExitFailed || stdout != "" || !strings.Contains(stderr, tt.want) {
 			t.Errorf("compare %v: exit %d, error %q, want %q", tt.args, code, stderr, tt.want)
 		}
 	}
@@ -70,7 +73,7 @@ func TestLabelsOf(t *testing.T) {
 		{[]string{"s", "x/s"}, []string{"s", "x/s"}},
 		{[]string{"s", "s"}, []string{"s (1)", "s (2)"}},
 	} {
-		if diff := cmp.Diff(tc.want, labelsOf(tc.paths)); diff != "" {
+		if diff := cmp.Diff(tc.want, replays.LabelsOf(tc.paths)); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", tc.paths, diff)
 		}
 	}
@@ -88,7 +91,7 @@ lists:
 		t.Helper()
 		code, stdout, stderr := run(t, t.Context(), append([]string{"replay", fixture("two-machine-sizes"), "--control-plane", "memory", "-o", "json", "--prices", regions}, args...)...)
 		var r struct{ Cost struct{ Total float64 } }
-		if err := json.Unmarshal([]byte(stdout), &r); code != ExitOK || err != nil {
+		if err := json.Unmarshal([]byte(stdout), &r); code != console.ExitOK || err != nil {
 			t.Fatalf("exit %d, %v: %s", code, err, stderr)
 		}
 		return r.Cost.Total
@@ -112,7 +115,7 @@ lists:
 		{`machine type "std-8" is not in the price table of aws us-east-1`, []string{"--prices", "public", "--region", "us-east-1"}},
 	} {
 		code, _, stderr := run(t, t.Context(), append([]string{"replay", fixture("two-machine-sizes"), "--control-plane", "memory"}, tt.args...)...)
-		if code != ExitFailed || !strings.Contains(stderr, tt.want) {
+		if code != console.ExitFailed || !strings.Contains(stderr, tt.want) {
 			t.Errorf("replay %v: exit %d, error %q, want %q", tt.args, code, stderr, tt.want)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // inRepository changes to the top of the repository, where fixtures/ is.
@@ -20,7 +22,7 @@ func completions(t *testing.T, words ...string) []string {
 	t.Helper()
 	code, stdout, stderr := run(t, t.Context(), append([]string{"__completeNoDesc"}, words...)...)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
-	if code != ExitOK || len(lines) == 0 || !strings.HasPrefix(lines[len(lines)-1], ":") {
+	if code != console.ExitOK || len(lines) == 0 || !strings.HasPrefix(lines[len(lines)-1], ":") {
 		t.Fatalf("complete %q: exit %d, printed %q and %q", words, code, stdout, stderr)
 	}
 	return lines[:len(lines)-1]
@@ -111,15 +113,15 @@ tab scalehist completion b
 // TestFixtureNames: a fixture's name stands for its recording where nothing is written to it.
 func TestFixtureNames(t *testing.T) {
 	inRepository(t)
-	if code, stdout, stderr := run(t, t.Context(), "inspect", "idle-after-burst"); code != ExitOK || !strings.Contains(stdout, "std") {
+	if code, stdout, stderr := run(t, t.Context(), "inspect", "idle-after-burst"); code != console.ExitOK || !strings.Contains(stdout, "std") {
 		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
 	}
 	for _, args := range [][]string{{"inspect", "idle-after-brust"}, {"replay", "idle-after-brust"}} {
-		if code, _, stderr := run(t, t.Context(), args...); code != ExitFailed || !strings.Contains(stderr, `did you mean "idle-after-burst"`) {
+		if code, _, stderr := run(t, t.Context(), args...); code != console.ExitFailed || !strings.Contains(stderr, `did you mean "idle-after-burst"`) {
 			t.Errorf("%q: exit %d, error %q; want the name that was meant", args, code, stderr)
 		}
 	}
-	if code, _, stderr := run(t, t.Context(), "compact", "idle-after-burst"); code != ExitFailed {
+	if code, _, stderr := run(t, t.Context(), "compact", "idle-after-burst"); code != console.ExitFailed {
 		t.Errorf("compact of a fixture's name: exit %d, %q; want an error, it changes files", code, stderr)
 	}
 }

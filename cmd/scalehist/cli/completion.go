@@ -1,10 +1,14 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+)
 
 func init() { register(newCompletionCommand) }
 
-func newCompletionCommand(s IO) *cobra.Command {
+func newCompletionCommand(s console.IO) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
@@ -20,20 +24,20 @@ func newCompletionCommand(s IO) *cobra.Command {
   scalehist completion fish > ~/.config/fish/completions/scalehist.fish`,
 		ValidArgs:             shells,
 		DisableFlagsInUseLine: true,
-		Args:                  exactArgs("SHELL"),
+		Args:                  console.ExactArgs("SHELL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(s.raw(), true)
+				return root.GenBashCompletionV2(s.Raw(), true)
 			case "zsh":
-				return root.GenZshCompletion(s.raw())
+				return root.GenZshCompletion(s.Raw())
 			case "fish":
-				return root.GenFishCompletion(s.raw(), true)
+				return root.GenFishCompletion(s.Raw(), true)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(s.raw())
+				return root.GenPowerShellCompletionWithDesc(s.Raw())
 			}
-			return UsageErrorf(cmd, "completion: unknown shell %q: choose one of %v", args[0], shells)
+			return console.UsageErrorf(cmd, "completion: unknown shell %q: choose one of %v", args[0], shells)
 		},
 	}
 }

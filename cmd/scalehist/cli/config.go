@@ -6,11 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 func init() { register(newConfigCommand) }
 
-func newConfigCommand(s IO) *cobra.Command {
+func newConfigCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "What the environment and a configuration file set",
@@ -40,9 +42,9 @@ type shownSetting struct {
 	Source string `json:"source"`
 }
 
-func newConfigShowCommand(s IO) *cobra.Command {
+func newConfigShowCommand(s console.IO) *cobra.Command {
 	var (
-		format Format
+		format console.Format
 		all    bool
 	)
 	cmd := &cobra.Command{
@@ -69,16 +71,16 @@ where each comes from; with --all the others with their defaults too. A value th
 		RunE: func(cmd *cobra.Command, args []string) error {
 			top, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return UsageErrorf(cmd, "config show: there is no command %q", strings.Join(args, " "))
+				return console.UsageErrorf(cmd, "config show: there is no command %q", strings.Join(args, " "))
 			}
 			list, err := effective(s, cmd, top, all)
 			if err != nil {
 				return err
 			}
-			if format == FormatJSON {
+			if format == console.FormatJSON {
 				return s.PrintJSON(list)
 			}
-			table := Table{Columns: []Column{{Name: "command"}, {Name: "flag"}, {Name: "value"}, {Name: "from"}, {Name: "default", Wide: true}}}
+			table := console.Table{Columns: []console.Column{{Name: "command"}, {Name: "flag"}, {Name: "value"}, {Name: "from"}, {Name: "default", Wide: true}}}
 			for _, l := range list {
 				table.Rows = append(table.Rows, []string{l.Command, "--" + l.Flag, l.Value, l.Source, l.Default})
 			}
@@ -86,25 +88,25 @@ where each comes from; with --all the others with their defaults too. A value th
 			return nil
 		},
 	}
-	addFormatFlag(cmd, &format)
+	console.AddFormatFlag(cmd, &format)
 	cmd.Flags().BoolVar(&all, "all", false, "flags that have their defaults too")
 	return cmd
 }
 
 // effective is what each flag of the commands from top on would be. It sets them, so the commands are not to be run.
-func effective(s IO, cmd, top *cobra.Command, all bool) ([]shownSetting, error) {
+func effective(s console.IO, cmd, top *cobra.Command, all bool) ([]shownSetting, error) {
 	set := &settings{io: s, path: cmd.Flag(configFileFlag).Value.String()}
 	if err := set.load(cmd); err != nil {
 		return nil, err
 	}
 	out := []shownSetting{}
 	var errs []error
-	walkCommands(top, func(c *cobra.Command) {
+	console.WalkCommands(top, func(c *cobra.Command) {
 		if !c.Runnable() || c == cmd {
 			return
 		}
 		errs = append(errs, set.checkVariables(c))
-		for _, flag := range allFlags(c) {
+		for _, flag := range console.AllFlags(c) {
 			if flag.Name == "help" || flag.Name == configFileFlag {
 				continue
 			}

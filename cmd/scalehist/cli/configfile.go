@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/internal/near"
 )
@@ -57,8 +58,8 @@ func parseConfigFile(root *cobra.Command, path string, b []byte) (*configFile, e
 		return nil, f.at(top, "want flags and commands, such as \"seed: 3\" or \"replay: {seed: 3}\"")
 	}
 	flags := map[string]*pflag.Flag{}
-	walkCommands(root, func(c *cobra.Command) {
-		for _, flag := range allFlags(c) {
+	console.WalkCommands(root, func(c *cobra.Command) {
+		for _, flag := range console.AllFlags(c) {
 			flags[flag.Name] = flag
 		}
 	})
@@ -98,7 +99,7 @@ func (f *configFile) entry(cmd *cobra.Command, key, value *yaml.Node, flags map[
 			return f.at(value, "%s is a command: want its flags, such as \"%s: {FLAG: VALUE}\"", key.Value, key.Value)
 		}
 		own := map[string]*pflag.Flag{}
-		for _, flag := range allFlags(sub) {
+		for _, flag := range console.AllFlags(sub) {
 			own[flag.Name] = flag
 		}
 		name := commandName(sub)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalehist/scalehist/cmd/scalehist/cli"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 var updateConformance = flag.Bool("update-conformance", false, "rewrite testdata/conformance/want-*")
@@ -49,10 +49,10 @@ func TestConformanceOutput(t *testing.T) {
 		code int
 		args []string
 	}{
-		{"want-table.txt", cli.ExitDiffered, nil},
-		{"want.json", cli.ExitDiffered, []string{"-o", "json"}},
-		{"want-case.txt", cli.ExitDiffered, []string{"--case", "wants-large"}},
-		{"want-case.json", cli.ExitOK, []string{"--case", "open", "-o", "json"}},
+		{"want-table.txt", console.ExitDiffered, nil},
+		{"want.json", console.ExitDiffered, []string{"-o", "json"}},
+		{"want-case.txt", console.ExitDiffered, []string{"--case", "wants-large"}},
+		{"want-case.json", console.ExitOK, []string{"--case", "open", "-o", "json"}},
 	} {
 		code, out, errs := scalehist(t, "", append([]string{"conformance", ownCases}, tt.args...)...)
 		if code != tt.code || errs != "" {
@@ -66,7 +66,7 @@ func TestConformanceOutput(t *testing.T) {
 func TestConformanceOfUpstream(t *testing.T) {
 	code, out, errs := scalehist(t, "", "conformance", "-o", "json")
 	var got map[string]any
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != cli.ExitOK {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != console.ExitOK {
 		t.Fatalf("exit %d, %v, error %q", code, err, errs)
 	}
 	want := []string{"agreed", "agreement", "cases", "categories", "disagreements", "seconds"}
@@ -82,12 +82,12 @@ func TestConformanceExitCodes(t *testing.T) {
 	for _, tt := range []struct {
 		least string
 		code  int
-	}{{"0.33", cli.ExitOK}, {"0.34", cli.ExitDiffered}, {"1", cli.ExitDiffered}, {"0", cli.ExitOK}} {
+	}{{"0.33", console.ExitOK}, {"0.34", console.ExitDiffered}, {"1", console.ExitDiffered}, {"0", console.ExitOK}} {
 		if code, _, errs := scalehist(t, "", "conformance", ownCases, "--min-agreement", tt.least); code != tt.code {
 			t.Errorf("one of three agrees, --min-agreement %s: exit %d, want %d; %s", tt.least, code, tt.code, errs)
 		}
 	}
-	if code, _, errs := scalehist(t, "", "conformance", ownCases, "--case", "fits-small"); code != cli.ExitOK {
+	if code, _, errs := scalehist(t, "", "conformance", ownCases, "--case", "fits-small"); code != console.ExitOK {
 		t.Errorf("a case that agrees: exit %d, %s", code, errs)
 	}
 }
@@ -140,7 +140,7 @@ func TestConformanceErrors(t *testing.T) {
 		{"flag --scan-interval=x", []string{ownCases, "--case", "bad-flag"}},
 	} {
 		code, out, errs := scalehist(t, "", append([]string{"conformance"}, tt.args...)...)
-		if code != cli.ExitFailed || out != "" || !strings.Contains(errs, tt.want) {
+		if code != console.ExitFailed || out != "" || !strings.Contains(errs, tt.want) {
 			t.Errorf("conformance %v: exit %d, %q, error %q; want 2 and %q", tt.args, code, out, errs, tt.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/harness"
 )
 
@@ -17,7 +18,7 @@ func TestReplayInMemory(t *testing.T) {
 	cpu, heap := filepath.Join(t.TempDir(), "cpu.pprof"), filepath.Join(t.TempDir(), "heap.pprof")
 	var out, errs bytes.Buffer
 	code := Execute(t.Context(), []string{"replay", filepath.Join("..", "..", "..", "fixtures", "from-zero", "recording.db"),
-		"-o", "json", "--cpu-profile", cpu, "--memory-profile", heap}, IO{Out: &out, Err: &errs})
+		"-o", "json", "--cpu-profile", cpu, "--memory-profile", heap}, console.IO{Out: &out, Err: &errs})
 	if code != 0 || !strings.Contains(out.String(), `"controlPlane": "memory"`) {
 		t.Fatalf("exit %d, output without its control plane\n%.300s\n%s", code, out.String(), errs.String())
 	}
@@ -44,7 +45,7 @@ func TestControlPlaneFlag(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv(harness.ControlPlaneVariable, test.env)
 			var out, errs bytes.Buffer
-			if code := Execute(t.Context(), append([]string{"replay", file}, test.args...), IO{Out: &out, Err: &errs}); code != 2 {
+			if code := Execute(t.Context(), append([]string{"replay", file}, test.args...), console.IO{Out: &out, Err: &errs}); code != 2 {
 				t.Errorf("exit %d, want 2", code)
 			}
 			if !strings.Contains(errs.String(), test.want) {

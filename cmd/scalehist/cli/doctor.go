@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/doctor"
 )
 
@@ -24,13 +25,13 @@ const (
 
 type doctorFlags struct {
 	format   string
-	from, to TimeFlag
+	from, to console.TimeFlag
 	least    string
 	explain  string
 	disable  []string
 }
 
-func newDoctorCommand(s IO) *cobra.Command {
+func newDoctorCommand(s console.IO) *cobra.Command {
 	f := &doctorFlags{}
 	cmd := &cobra.Command{
 		Use:   "doctor FILE.db...",
@@ -52,7 +53,7 @@ docs/doctor.md lists the rules; --explain tells of one.`,
   # What does a code mean?
   scalehist doctor --explain SH501`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeHistories,
+		ValidArgsFunction: console.CompleteHistories,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDoctor(cmd, s, f, args) },
 	}
 	flags := cmd.Flags()
@@ -78,34 +79,34 @@ docs/doctor.md lists the rules; --explain tells of one.`,
 	return cmd
 }
 
-func runDoctor(cmd *cobra.Command, s IO, f *doctorFlags, args []string) error {
+func runDoctor(cmd *cobra.Command, s console.IO, f *doctorFlags, args []string) error {
 	if f.explain != "" {
 		if len(args) > 0 {
-			return UsageErrorf(cmd, "--explain %s: it takes no file", f.explain)
+			return console.UsageErrorf(cmd, "--explain %s: it takes no file", f.explain)
 		}
 		rule, err := doctor.FindRule(f.explain)
 		if err != nil {
-			return UsageErrorf(cmd, "--explain: %v", err)
+			return console.UsageErrorf(cmd, "--explain: %v", err)
 		}
 		err = s.Page(rule.Explain())
 		return err
 	}
 	if len(args) == 0 {
-		return UsageErrorf(cmd, "%s: missing argument FILE.db", cmd.CommandPath())
+		return console.UsageErrorf(cmd, "%s: missing argument FILE.db", cmd.CommandPath())
 	}
 	if slices.Contains(args, "") {
-		return UsageErrorf(cmd, "%s: FILE.db is empty", cmd.CommandPath())
+		return console.UsageErrorf(cmd, "%s: FILE.db is empty", cmd.CommandPath())
 	}
 	if !slices.Contains([]string{doctorText, doctorJSON, doctorGitHub}, f.format) {
-		return UsageErrorf(cmd, "--output %q: must be text, json or github", f.format)
+		return console.UsageErrorf(cmd, "--output %q: must be text, json or github", f.format)
 	}
 	least, err := doctor.ParseSeverity(f.least)
 	if err != nil {
-		return UsageErrorf(cmd, "--min-severity %q: %v", f.least, err)
+		return console.UsageErrorf(cmd, "--min-severity %q: %v", f.least, err)
 	}
 	for _, code := range f.disable {
 		if _, err := doctor.FindRule(code); err != nil {
-			return UsageErrorf(cmd, "--disable: %v", err)
+			return console.UsageErrorf(cmd, "--disable: %v", err)
 		}
 	}
 	options := doctor.Options{Disable: f.disable, MinSeverity: least, Window: func(first, last time.Time) (from, to time.Time, err error) {
@@ -131,12 +132,12 @@ func runDoctor(cmd *cobra.Command, s IO, f *doctorFlags, args []string) error {
 		reports = append(reports, r)
 		switch f.format {
 		case doctorGitHub:
-			err = r.GitHub(s.commands(s.Out))
+			err = r.GitHub(s.Commands(s.Out))
 		case doctorText:
 			if len(reports) > 1 {
 				s.Printf("\n")
 			}
-			err = r.Text(s.Out, s.doctorPaint())
+			err = r.Text(s.Out, doctorPaint(s))
 		}
 		if err != nil {
 			return err
@@ -154,8 +155,8 @@ func runDoctor(cmd *cobra.Command, s IO, f *doctorFlags, args []string) error {
 }
 
 // doctorPaint colours severities where the output may have escape sequences.
-func (s IO) doctorPaint() doctor.Paint {
-	if !s.color(s.Out) {
+func doctorPaint(s console.IO) doctor.Paint {
+	if !s.Color(s.Out) {
 		return nil
 	}
 	colors := map[doctor.Severity]text.Colors{doctor.Error: {text.FgRed, text.Bold}, doctor.Warning: {text.FgYellow, text.Bold}, doctor.Info: {text.Bold}}
@@ -166,19 +167,19 @@ func (s IO) doctorPaint() doctor.Paint {
 
 // doctorExit is the exit code of the worst finding; the findings are printed already.
 func doctorExit(reports []*doctor.Report) error {
-	code := ExitOK
+	code := console.ExitOK
 	for _, r := range reports {
 		worst, found := r.Worst()
 		switch {
 		case !found || worst == doctor.Info:
 		case worst == doctor.Warning:
-			code = max(code, ExitDiffered)
+			code = max(code, console.ExitDiffered)
 		default:
-			code = max(code, ExitFailed)
+			code = max(code, console.ExitFailed)
 		}
 	}
-	if code == ExitOK {
+	if code == console.ExitOK {
 		return nil
 	}
-	return &ExitError{Code: code}
+	return &console.ExitError{Code: code}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalehist/scalehist/cmd/scalehist/cli"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // imported makes a history of an object log.
@@ -18,7 +18,7 @@ func imported(t *testing.T, log string) string {
 	if err := os.WriteFile(from, []byte(log), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := scalehist(t, "", "import", from, "-o", to); code != cli.ExitOK {
+	if code, _, errs := scalehist(t, "", "import", from, "-o", to); code != console.ExitOK {
 		t.Fatal(errs)
 	}
 	return to
@@ -28,7 +28,7 @@ func TestDoctor(t *testing.T) {
 	db := imported(t, historyLog) // a group without template, no pods, no nodes
 	code, out, errs := scalehist(t, "", "doctor", db)
 	for _, want := range []string{"x.db: 2026-01-01T00:00:00Z to 2026-01-01T00:00:10Z (10s): 3 warnings, 1 remark", "\nwarning SH106: no pods\n  +0s  no pod", "\n  -> check that"} {
-		if code != cli.ExitDiffered || errs != "" || !strings.Contains(out, want) {
+		if code != console.ExitDiffered || errs != "" || !strings.Contains(out, want) {
 			t.Errorf("doctor: exit %d, want 1 and %q:\n%s%s", code, want, out, errs)
 		}
 	}
@@ -39,15 +39,15 @@ func TestDoctor(t *testing.T) {
 		Infos    int
 		Findings []struct{ Code, Severity, Object, Advice string }
 	}
-	if err := json.Unmarshal([]byte(out), &reports); err != nil || code != cli.ExitDiffered || len(reports) != 1 || reports[0].File != db || reports[0].Warnings != 3 || len(reports[0].Findings) != 3 {
+	if err := json.Unmarshal([]byte(out), &reports); err != nil || code != console.ExitDiffered || len(reports) != 1 || reports[0].File != db || reports[0].Warnings != 3 || len(reports[0].Findings) != 3 {
 		t.Errorf("doctor -o json: exit %d, %v\n%s", code, err, out)
 	}
 	code, out, _ = scalehist(t, "", "doctor", db, "-o", "github", "--disable", "SH106,SH107")
-	if code != cli.ExitDiffered || !strings.HasPrefix(out, "::warning file="+db+",title=SH302 ") {
+	if code != console.ExitDiffered || !strings.HasPrefix(out, "::warning file="+db+",title=SH302 ") {
 		t.Errorf("doctor -o github: exit %d\n%s", code, out)
 	}
 	code, out, _ = scalehist(t, "", "doctor", db, "--min-severity=error")
-	if code != cli.ExitOK || !strings.Contains(out, "nothing found") {
+	if code != console.ExitOK || !strings.Contains(out, "nothing found") {
 		t.Errorf("doctor --min-severity=error: exit %d\n%s", code, out)
 	}
 	broken := filepath.Join(t.TempDir(), "broken.db")
@@ -55,11 +55,11 @@ func TestDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, _ = scalehist(t, "", "doctor", db, broken)
-	if code != cli.ExitFailed || !strings.Contains(out, "\n\n"+broken+": 1 error\n\nerror SH002: file is no history") {
+	if code != console.ExitFailed || !strings.Contains(out, "\n\n"+broken+": 1 error\n\nerror SH002: file is no history") {
 		t.Errorf("doctor of two files: exit %d\n%s", code, out)
 	}
 	code, out, _ = scalehist(t, "", "doctor", "--explain", "sh106")
-	if code != cli.ExitOK || !strings.HasPrefix(out, "SH106: no pods (warning)\n\nThere is no pod") {
+	if code != console.ExitOK || !strings.HasPrefix(out, "SH106: no pods (warning)\n\nThere is no pod") {
 		t.Errorf("doctor --explain: exit %d\n%s", code, out)
 	}
 }
@@ -81,7 +81,7 @@ func TestDoctorErrors(t *testing.T) {
 		{"it ends before it begins", []string{db, "--from", "+5s", "--to", "+2s"}},
 	} {
 		code, out, errs := scalehist(t, "", append([]string{"doctor"}, tt.args...)...)
-		if code != cli.ExitFailed || out != "" || !strings.Contains(errs, tt.want) {
+		if code != console.ExitFailed || out != "" || !strings.Contains(errs, tt.want) {
 			t.Errorf("doctor %v: exit %d, %q, error %q; want 2 and %q", tt.args, code, out, errs, tt.want)
 		}
 	}

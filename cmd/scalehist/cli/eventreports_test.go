@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // TestEventReports: both playbacks of single events write a report of each, which other commands read.
@@ -21,7 +22,7 @@ func TestEventReports(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "events")
 		code, stdout, stderr := run(t, t.Context(), append([]string{"replay", "--event-reports", dir}, c.args...)...)
-		if code != ExitOK || !strings.Contains(stdout, "PODS PLACED") {
+		if code != console.ExitOK || !strings.Contains(stdout, "PODS PLACED") {
 			t.Fatalf("%s: exit %d, %s\n%s", c.name, code, stderr, stdout)
 		}
 		entries, err := os.ReadDir(dir)
@@ -38,12 +39,12 @@ func TestEventReports(t *testing.T) {
 				t.Errorf("%s %s: %v, playback %s, events %+v", c.name, e.Name(), err, r.Playback, r.Events)
 			}
 		}
-		if code, stdout, stderr = run(t, t.Context(), "compare", filepath.Join(dir, "event-0001"), filepath.Join(dir, "event-0001")); code != ExitOK {
+		if code, stdout, stderr = run(t, t.Context(), "compare", filepath.Join(dir, "event-0001"), filepath.Join(dir, "event-0001")); code != console.ExitOK {
 			t.Errorf("%s compared: exit %d, %s\n%s", c.name, code, stderr, stdout)
 		}
 	}
 	code, _, stderr := run(t, t.Context(), "replay", fixture("from-zero"), "--event-reports", t.TempDir())
-	if code != ExitFailed || !strings.Contains(stderr, "--event-reports: a continuous playback has no events; add --playback per-event or snapshots") {
+	if code != console.ExitFailed || !strings.Contains(stderr, "--event-reports: a continuous playback has no events; add --playback per-event or snapshots") {
 		t.Errorf("continuous: exit %d, %s", code, stderr)
 	}
 }
@@ -65,8 +66,8 @@ func TestNoScaleDown(t *testing.T) {
 // TestNoScaleDownOfScenarios: the same in a scenario file.
 func TestNoScaleDownOfScenarios(t *testing.T) {
 	for text, want := range map[string]int{
-		"noScaleDown: true\nexpect: {scaledDown: {}}\n":  ExitOK,
-		"noScaleDown: false\nexpect: {scaledDown: {}}\n": ExitDiffered,
+		"noScaleDown: true\nexpect: {scaledDown: {}}\n":  console.ExitOK,
+		"noScaleDown: false\nexpect: {scaledDown: {}}\n": console.ExitDiffered,
 	} {
 		history, err := filepath.Abs(fixture("idle-after-burst"))
 		if err != nil {

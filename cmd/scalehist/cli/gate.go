@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/cmd/scalehist/replays"
 	"github.com/scalehist/scalehist/report/ci"
 	"github.com/scalehist/scalehist/report/gate"
 	"github.com/scalehist/scalehist/report/metrics"
@@ -24,7 +26,7 @@ type gateFlags struct {
 	all, explain                bool
 }
 
-func newGateCommand(s IO) *cobra.Command {
+func newGateCommand(s console.IO) *cobra.Command {
 	f := &gateFlags{}
 	cmd := &cobra.Command{
 		Use:   "gate --baseline DIR --candidate DIR --policy gate.yaml",
@@ -58,7 +60,7 @@ The exit code is 0 when every limit holds, 1 on a violation, 2 on an error, such
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runGate(cmd, s, f) },
 	}
-	addPageFlag(cmd, &f.format, pageText, pageMarkdown, pageJSON, pageGitHub)
+	replays.AddPageFlag(cmd, &f.format, replays.PageText, replays.PageMarkdown, replays.PageJSON, replays.PageGitHub)
 	flags := cmd.Flags()
 	flags.StringVar(&f.baseline, "baseline", "", "directory with the reports to compare with")
 	flags.StringVar(&f.candidate, "candidate", "", "directory with the reports to judge")
@@ -99,24 +101,24 @@ editors with the YAML language server complete metrics and mark what is wrong.`,
 			if err != nil {
 				return err
 			}
-			_, err = s.json().Write(schema)
+			_, err = s.Json().Write(schema)
 			return err
 		},
 	})
 	return cmd
 }
 
-func runGate(cmd *cobra.Command, s IO, f *gateFlags) error {
+func runGate(cmd *cobra.Command, s console.IO, f *gateFlags) error {
 	if f.explain {
 		err := s.Page(metrics.Explain())
 		return err
 	}
-	if !slices.Contains([]string{pageText, pageMarkdown, pageJSON, pageGitHub}, f.format) {
-		return UsageErrorf(cmd, "--output %q: must be text, markdown, json or github", f.format)
+	if !slices.Contains([]string{replays.PageText, replays.PageMarkdown, replays.PageJSON, replays.PageGitHub}, f.format) {
+		return console.UsageErrorf(cmd, "--output %q: must be text, markdown, json or github", f.format)
 	}
 	for _, flag := range []struct{ name, value string }{{"baseline", f.baseline}, {"candidate", f.candidate}, {"policy", f.policy}} {
 		if flag.value == "" {
-			return UsageErrorf(cmd, "%s: --%s is missing", cmd.CommandPath(), flag.name)
+			return console.UsageErrorf(cmd, "%s: --%s is missing", cmd.CommandPath(), flag.name)
 		}
 	}
 	policy, err := gate.ReadPolicy(f.policy)
@@ -149,27 +151,27 @@ func runGate(cmd *cobra.Command, s IO, f *gateFlags) error {
 		return judgeErr
 	}
 	if !v.Passed {
-		return Differed()
+		return console.Differed()
 	}
 	return nil
 }
 
-func (f *gateFlags) print(s IO, v *gate.Verdict) (err error) {
+func (f *gateFlags) print(s console.IO, v *gate.Verdict) (err error) {
 	switch f.format {
-	case pageJSON:
+	case replays.PageJSON:
 		return s.PrintJSON(v)
-	case pageMarkdown:
+	case replays.PageMarkdown:
 		err = s.Page(v.Markdown())
-	case pageGitHub:
-		_, err = io.WriteString(s.commands(s.Out), v.GitHub())
+	case replays.PageGitHub:
+		_, err = io.WriteString(s.Commands(s.Out), v.GitHub())
 	default:
-		err = s.Page(v.TextWithin(f.all, s.width()))
+		err = s.Page(v.TextWithin(f.all, s.Width()))
 	}
 	return err
 }
 
 // write writes the files that are asked for.
-func (f *gateFlags) write(s IO, v *gate.Verdict) error {
+func (f *gateFlags) write(s console.IO, v *gate.Verdict) error {
 	if f.junit != "" {
 		b, err := v.JUnit()
 		if err != nil {
@@ -184,8 +186,8 @@ func (f *gateFlags) write(s IO, v *gate.Verdict) error {
 			return fmt.Errorf("--summary: %w", err)
 		}
 	}
-	if f.format == pageGitHub {
-		return ci.Summarize(s.env, v.Markdown())
+	if f.format == replays.PageGitHub {
+		return ci.Summarize(s.Env, v.Markdown())
 	}
 	return nil
 }

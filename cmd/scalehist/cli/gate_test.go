@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/report/ci"
 	"github.com/scalehist/scalehist/report/gate"
 )
@@ -33,8 +34,8 @@ func TestGate(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	code := Execute(t.Context(), []string{"gate", "--baseline", baseline, "--candidate", candidate, "--policy", policy, "-o", "github", "--junit", junit, "--summary", summary},
-		IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(k string) string { return map[string]string{ci.StepSummary: step}[k] }})
-	if code != ExitDiffered || errs.String() != "" || !strings.Contains(out.String(), "::error file="+policy+",line=9,title=gate two-machine-sizes::cost.per-pod-hour went from ") {
+		console.IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(k string) string { return map[string]string{ci.StepSummary: step}[k] }})
+	if code != console.ExitDiffered || errs.String() != "" || !strings.Contains(out.String(), "::error file="+policy+",line=9,title=gate two-machine-sizes::cost.per-pod-hour went from ") {
 		t.Errorf("exit %d, %s\n%s", code, errs.String(), out.String())
 	}
 	b, err := os.ReadFile(junit)
@@ -51,7 +52,7 @@ func TestGate(t *testing.T) {
 	}
 	for format, want := range map[string]string{"text": "verdict: passed in 1 scenario", "markdown": "✅ passed", "json": `"passed": true`, "github": "verdict: passed"} {
 		code, stdout, stderr := run(t, t.Context(), "gate", "--baseline", baseline, "--candidate", baseline, "--policy", policy, "-o", format)
-		if code != ExitOK || !strings.Contains(stdout, want) {
+		if code != console.ExitOK || !strings.Contains(stdout, want) {
 			t.Errorf("-o %s of equal directories: exit %d, %s\n%s", format, code, stderr, stdout)
 		}
 	}
@@ -71,14 +72,14 @@ func TestGate(t *testing.T) {
 		{"--junit: open no/dir/x.xml", []string{"--baseline", baseline, "--candidate", baseline, "--policy", policy, "--junit", "no/dir/x.xml"}},
 	} {
 		code, _, stderr := run(t, t.Context(), append([]string{"gate"}, tt.args...)...)
-		if code != ExitFailed || !strings.Contains(stderr, tt.want) {
+		if code != console.ExitFailed || !strings.Contains(stderr, tt.want) {
 			t.Errorf("gate %v: exit %d, error %q, want %q", tt.args, code, stderr, tt.want)
 		}
 	}
-	if code, stdout, _ := run(t, t.Context(), "gate", "init"); code != ExitOK || stdout != gate.Example() {
+	if code, stdout, _ := run(t, t.Context(), "gate", "init"); code != console.ExitOK || stdout != gate.Example() {
 		t.Errorf("gate init: exit %d\n%s", code, stdout)
 	}
-	if code, stdout, _ := run(t, t.Context(), "gate", "--explain-metrics"); code != ExitOK || !strings.Contains(stdout, "formula:") {
+	if code, stdout, _ := run(t, t.Context(), "gate", "--explain-metrics"); code != console.ExitOK || !strings.Contains(stdout, "formula:") {
 		t.Errorf("gate --explain-metrics: exit %d\n%s", code, stdout)
 	}
 }
@@ -141,7 +142,7 @@ func TestGateExamples(t *testing.T) {
 // checkCommands looks for flags of replay and gate that do not exist.
 func checkCommands(t *testing.T, path, text string) {
 	t.Helper()
-	cmd := newRootCommand(IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, &logFlags{}, &profileFlags{})
+	cmd := newRootCommand(console.IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, &console.LogFlags{}, &console.ProfileFlags{})
 	for line := range strings.SplitSeq(text, "\n") {
 		for _, name := range []string{"replay", "gate"} {
 			if !regexp.MustCompile(`scalehist"? ` + name + ` `).MatchString(line) {

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/report/ci"
 )
 
@@ -261,7 +262,7 @@ func TestGitLabJob(t *testing.T) {
 			env = append(env, name+"="+value)
 		}
 		code, out := w.sh("set -eo pipefail\n"+strings.Join(job.Script, "\n"), append(env, "CANDIDATE_ARGS="+candidate)...)
-		if code != map[bool]int{true: ExitOK, false: ExitDiffered}[candidate == ""] || !strings.Contains(out, want) {
+		if code != map[bool]int{true: console.ExitOK, false: console.ExitDiffered}[candidate == ""] || !strings.Contains(out, want) {
 			t.Errorf("candidate %q: exit %d, lacks %q:\n%s", candidate, code, want, out)
 		}
 		if !strings.Contains(w.read("gate/junit.xml"), "deterministic") || !strings.Contains(w.read("gate/summary.md"), "## Autoscaling gate") {

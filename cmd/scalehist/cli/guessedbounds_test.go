@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // unbounded is a fixture as it would have been recorded without flags and status of its autoscaler: the limit of a group is the
@@ -18,7 +19,7 @@ func unbounded(t *testing.T, name string) string {
 	t.Helper()
 	dir := t.TempDir()
 	log, out := filepath.Join(dir, "log.jsonl"), filepath.Join(dir, "unbounded.db")
-	if code, _, errs := run(t, t.Context(), "export", fixture(name), "-o", log); code != ExitOK {
+	if code, _, errs := run(t, t.Context(), "export", fixture(name), "-o", log); code != console.ExitOK {
 		t.Fatal(errs)
 	}
 	b, err := os.ReadFile(log)
@@ -48,7 +49,7 @@ func unbounded(t *testing.T, name string) string {
 	if err := os.WriteFile(log, edited.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := run(t, t.Context(), "import", log, "-o", out); code != ExitOK {
+	if code, _, errs := run(t, t.Context(), "import", log, "-o", out); code != console.ExitOK {
 		t.Fatal(errs)
 	}
 	return out
@@ -60,7 +61,7 @@ func TestGuessedBounds(t *testing.T) {
 	path, dir := unbounded(t, "max-size-reached"), t.TempDir()
 	const guess = "(the limit 3 is a guess: the most nodes seen)"
 	code, text, errs := run(t, t.Context(), "replay", path, "--control-plane", "memory", "--report-dir", dir)
-	if code != ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("exit %d: %s%s", code, text, errs)
 	}
 	read := func(name string) string {
@@ -72,7 +73,7 @@ func TestGuessedBounds(t *testing.T) {
 	}
 	answer := func(args ...string) string {
 		code, out, errs := run(t, t.Context(), args...)
-		if code == ExitFailed {
+		if code == console.ExitFailed {
 			t.Fatal(errs)
 		}
 		return out
@@ -94,7 +95,7 @@ func TestGuessedBounds(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", tt.what, tt.want, tt.in[:min(len(tt.in), 4000)])
 		}
 	}
-	if code, text, errs = run(t, t.Context(), "replay", path, "--control-plane", "memory", "--bounds", "std=0:3"); code != ExitOK || strings.Contains(text, "guess") {
+	if code, text, errs = run(t, t.Context(), "replay", path, "--control-plane", "memory", "--bounds", "std=0:3"); code != console.ExitOK || strings.Contains(text, "guess") {
 		t.Errorf("exit %d, with bounds that were given there is nothing to guess: %s%s", code, text, errs)
 	}
 }
@@ -103,7 +104,7 @@ func TestGuessedBounds(t *testing.T) {
 func keep(t *testing.T, path string, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "other")
-	if code, _, errs := run(t, t.Context(), append([]string{"replay", path, "--control-plane", "memory", "--report-dir", dir}, args...)...); code == ExitFailed {
+	if code, _, errs := run(t, t.Context(), append([]string{"replay", path, "--control-plane", "memory", "--report-dir", dir}, args...)...); code == console.ExitFailed {
 		t.Fatal(errs)
 	}
 	return dir

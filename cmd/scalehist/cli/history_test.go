@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/cli"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 const historyLog = `{"at":"2026-01-01T00:00:00Z","op":"add","object":{"apiVersion":"scalehist.io/v1alpha1","kind":"NodeGroup","metadata":{"name":"g"},"spec":{"minSize":1,"maxSize":5,"targetSize":1,"machineType":"m5.large"}}}
@@ -22,7 +23,7 @@ const historyLog = `{"at":"2026-01-01T00:00:00Z","op":"add","object":{"apiVersio
 func scalehist(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = cli.Execute(t.Context(), args, cli.IO{In: strings.NewReader(stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+	code = cli.Execute(t.Context(), args, console.IO{In: strings.NewReader(stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 	return code, out.String(), errs.String()
 }
 
@@ -33,17 +34,17 @@ func TestImportInspectExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := scalehist(t, "", "import", log, "-o", db, "--cluster", "test")
-	if code != cli.ExitOK || !strings.Contains(out, "3 lines, 2026-01-01T00:00:00Z to 2026-01-01T00:00:10Z: 1 object added, 1 update") {
+	if code != console.ExitOK || !strings.Contains(out, "3 lines, 2026-01-01T00:00:00Z to 2026-01-01T00:00:10Z: 1 object added, 1 update") {
 		t.Fatalf("import: %d\n%s%s", code, out, errs)
 	}
 	if !strings.Contains(errs, "warning: skipped 1 line of kind example.com/v1/Widget") {
 		t.Errorf("import does not warn:\n%s", errs)
 	}
-	if code, _, errs = scalehist(t, "", "import", log, "-o", db); code != cli.ExitFailed || !strings.Contains(errs, "replace it with --overwrite") {
+	if code, _, errs = scalehist(t, "", "import", log, "-o", db); code != console.ExitFailed || !strings.Contains(errs, "replace it with --overwrite") {
 		t.Errorf("second import: %d\n%s", code, errs)
 	}
 	code, out, errs = scalehist(t, "", "inspect", db)
-	if code != cli.ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("inspect: %d\n%s", code, errs)
 	}
 	for _, want := range []string{"(cluster test)", "NodeGroup        1         2", "g     m5.large", "1->3", "warning: node group g has no template"} {
@@ -60,10 +61,10 @@ func TestImportInspectExport(t *testing.T) {
 		t.Fatalf("inspect -o json: %v\n%s", err, out)
 	}
 	code, exported, errs := scalehist(t, "", "export", db)
-	if code != cli.ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("export: %d\n%s", code, errs)
 	}
-	if code, _, errs = scalehist(t, exported, "import", "-", "-o", copied); code != cli.ExitOK {
+	if code, _, errs = scalehist(t, exported, "import", "-", "-o", copied); code != console.ExitOK {
 		t.Fatalf("import of the export: %d\n%s", code, errs)
 	}
 	_, out, _ = scalehist(t, "", "inspect", copied, "-o", "json")
@@ -71,13 +72,13 @@ func TestImportInspectExport(t *testing.T) {
 		t.Errorf("the copy differs: %s, want %s (%v)", second.SHA256, first.SHA256, err)
 	}
 	zipped := filepath.Join(dir, "x.jsonl.gz")
-	if code, _, errs = scalehist(t, "", "export", db, "--from", "+5s", "-o", zipped); code != cli.ExitOK {
+	if code, _, errs = scalehist(t, "", "export", db, "--from", "+5s", "-o", zipped); code != console.ExitOK {
 		t.Fatalf("export of a window: %d\n%s", code, errs)
 	}
 	if b, err := os.ReadFile(zipped); err != nil || !bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
 		t.Errorf("%s is not compressed (%v)", zipped, err)
 	}
-	if code, _, errs = scalehist(t, "", "export", db, "--from", "+8s", "--to", "+2s"); code != cli.ExitFailed || !strings.Contains(errs, "is before --from") {
+	if code, _, errs = scalehist(t, "", "export", db, "--from", "+8s", "--to", "+2s"); code != console.ExitFailed || !strings.Contains(errs, "is before --from") {
 		t.Errorf("export of a reversed window: %d\n%s", code, errs)
 	}
 }
@@ -92,10 +93,10 @@ func TestErrorsNameWhatWasAsked(t *testing.T) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := scalehist(t, "", "import", log, "-o", db); code != cli.ExitOK || strings.Contains(errs, "importing") {
+	if code, _, errs := scalehist(t, "", "import", log, "-o", db); code != console.ExitOK || strings.Contains(errs, "importing") {
 		t.Fatalf("import: %d\n%s", code, errs)
 	}
-	if code, _, errs := scalehist(t, "", "export", db, "-o", filepath.Join(dir, "y.jsonl")); code != cli.ExitOK || errs != "" {
+	if code, _, errs := scalehist(t, "", "export", db, "-o", filepath.Join(dir, "y.jsonl")); code != console.ExitOK || errs != "" {
 		t.Errorf("export: %d, printed %q", code, errs)
 	}
 	missing := filepath.Join(dir, "nope", "x")
@@ -111,7 +112,7 @@ func TestErrorsNameWhatWasAsked(t *testing.T) {
 		{[]string{"import", log, "-o", missing}, "write " + missing + ": folder " + filepath.Dir(missing) + ": no such file or directory"},
 	} {
 		code, _, errs := scalehist(t, "", c.args...)
-		if code != cli.ExitFailed || !strings.Contains(errs, c.want) || strings.Contains(errs, "/.") {
+		if code != console.ExitFailed || !strings.Contains(errs, c.want) || strings.Contains(errs, "/.") {
 			t.Errorf("%v: exit %d, %q; want %q", c.args, code, errs, c.want)
 		}
 	}
@@ -130,7 +131,7 @@ func TestImportRefusesSlips(t *testing.T) {
 	} {
 		db := filepath.Join(t.TempDir(), "x.db")
 		code, _, errs := scalehist(t, c.log, "import", "-", "-o", db)
-		if code != cli.ExitFailed || !strings.Contains(errs, c.want) {
+		if code != console.ExitFailed || !strings.Contains(errs, c.want) {
 			t.Errorf("exit %d, %q; want %q", code, errs, c.want)
 		}
 		if _, err := os.Stat(db); err == nil {
@@ -146,7 +147,7 @@ func TestInspectSizesFromEvents(t *testing.T) {
 {"at":"2026-01-01T00:00:10Z","op":"add","object":{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"default","uid":"u1"},"involvedObject":{"kind":"Pod","namespace":"default","name":"web"},"reason":"TriggeredScaleUp","message":"pod triggered scale-up: [{p3 1->3 (max: 5)}]","firstTimestamp":"2026-01-01T00:00:10Z","count":1}}
 `
 	db := filepath.Join(t.TempDir(), "x.db")
-	if code, _, errs := scalehist(t, log, "import", "-", "-o", db); code != cli.ExitOK {
+	if code, _, errs := scalehist(t, log, "import", "-", "-o", db); code != console.ExitOK {
 		t.Fatalf("import: %d\n%s", code, errs)
 	}
 	var got struct {

@@ -15,6 +15,7 @@ import (
 
 	domain "github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/cmd/scalehist/cli"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/recorder"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/sources"
@@ -28,7 +29,7 @@ func importedHistory(t *testing.T, text string) (log, db string) {
 	if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := scalehist(t, "", "import", log, "-o", db); code != cli.ExitOK {
+	if code, _, errs := scalehist(t, "", "import", log, "-o", db); code != console.ExitOK {
 		t.Fatalf("import: %d\n%s", code, errs)
 	}
 	return log, db
@@ -49,7 +50,7 @@ func TestInputIsNeverTheOutput(t *testing.T) {
 		}
 		code, out, errs := scalehist(t, "", args...)
 		after, err := os.ReadFile(file)
-		if code != cli.ExitFailed || out != "" || !strings.Contains(errs, "another name") || err != nil || !bytes.Equal(before, after) {
+		if code != console.ExitFailed || out != "" || !strings.Contains(errs, "another name") || err != nil || !bytes.Equal(before, after) {
 			t.Errorf("%v: code %d, %v, unchanged %t\n%s%s", args, code, err, bytes.Equal(before, after), out, errs)
 		}
 	}
@@ -64,7 +65,7 @@ func TestOutputThatIsNoFile(t *testing.T) {
 	}
 	for _, args := range [][]string{{"redact", db, "-f", pipe, "--overwrite"}, {"import", log, "-o", pipe, "--overwrite"}} {
 		code, _, errs := scalehist(t, "", args...)
-		if code != cli.ExitFailed || !strings.Contains(errs, "no regular file") {
+		if code != console.ExitFailed || !strings.Contains(errs, "no regular file") {
 			t.Errorf("%v: %d\n%s", args, code, errs)
 		}
 	}
@@ -75,7 +76,7 @@ func TestOutputThatIsNoFile(t *testing.T) {
 	}()
 	code, _, errs := scalehist(t, "", "export", db, "-o", pipe)
 	_, want, _ := scalehist(t, "", "export", db)
-	if diff := cmp.Diff(want, <-read); code != cli.ExitOK || diff != "" {
+	if diff := cmp.Diff(want, <-read); code != console.ExitOK || diff != "" {
 		t.Errorf("export to a pipe: %d\n%s%s", code, errs, diff)
 	}
 	if info, err := os.Stat(pipe); err != nil || info.Mode().IsRegular() {
@@ -93,8 +94,8 @@ func TestOutputThatDoesNotArrive(t *testing.T) {
 	_, db := importedHistory(t, historyLog)
 	for _, args := range [][]string{{"inspect", db}, {"inspect", db, "-o", "json"}, {"export", db}, {"compact", db}, {"version"}, {"doctor", db}, {"--help"}} {
 		var errs bytes.Buffer
-		code := cli.Execute(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: fullDisk{}, Err: &errs})
-		if code != cli.ExitFailed || strings.Count(errs.String(), "no space left on device") != 1 {
+		code := cli.Execute(t.Context(), args, console.IO{In: strings.NewReader(""), Out: fullDisk{}, Err: &errs})
+		if code != console.ExitFailed || strings.Count(errs.String(), "no space left on device") != 1 {
 			t.Errorf("%v: %d\n%s", args, code, errs.String())
 		}
 	}
@@ -105,7 +106,7 @@ func TestImportOfWhatIsNoLog(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "y.db")
 	for file, want := range map[string]string{db: "needs no import", t.TempDir(): "it is a directory", to: "give a log", "": "LOG is empty"} {
 		code, _, errs := scalehist(t, "", "import", file, "-o", to)
-		if _, err := os.Stat(to); code != cli.ExitFailed || !strings.Contains(errs, want) || !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(to); code != console.ExitFailed || !strings.Contains(errs, want) || !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("import %q: %d, %v; want %q\n%s", file, code, err, want, errs)
 		}
 	}
@@ -116,7 +117,7 @@ func TestDoctorGoesOn(t *testing.T) {
 	_, db := importedHistory(t, historyLog)
 	code, out, errs := scalehist(t, "", "doctor", filepath.Join(t.TempDir(), "none.db"), db, "-o", "json")
 	var reports []map[string]any
-	if err := json.Unmarshal([]byte(out), &reports); err != nil || code != cli.ExitFailed || len(reports) != 1 || !strings.Contains(errs, "none.db does not exist") {
+	if err := json.Unmarshal([]byte(out), &reports); err != nil || code != console.ExitFailed || len(reports) != 1 || !strings.Contains(errs, "none.db does not exist") {
 		t.Errorf("%d %v\n%s%s", code, err, out, errs)
 	}
 }
@@ -170,7 +171,7 @@ func TestMessagesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, _, errs := scalehist(t, "", "gate", "--baseline", dir, "--candidate", dir, "--policy", policy)
-		if code != cli.ExitFailed || len(errs) > 16<<10 || !strings.Contains(errs, name) {
+		if code != console.ExitFailed || len(errs) > 16<<10 || !strings.Contains(errs, name) {
 			t.Errorf("%s: %d, %d bytes: %.300s", name, code, len(errs), errs)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	reports "github.com/scalehist/scalehist/report"
 )
@@ -37,7 +38,7 @@ func hostileFiles(t *testing.T) map[string]string {
 	}
 	must := func(args ...string) {
 		t.Helper()
-		if code, _, errs := run(t, t.Context(), args...); code == ExitFailed {
+		if code, _, errs := run(t, t.Context(), args...); code == console.ExitFailed {
 			t.Fatalf("%q: %s", args, errs)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/report/ci"
 )
 
@@ -22,38 +23,47 @@ const evil = "\x1b[31m\x1b]0;x\x07\u009b8m\u202ex\u2066\u2028\x7f\r\nFORGED line
 // hostileRuns are the command lines that every command is given, in all formats in which it prints what others wrote. In them a directory of
 // hostile files stands for HISTORY and so on: see hostileFiles.
 var hostileRuns = map[string][][]string{
-	"scalehist":                   {{}, {"EVIL"}},
-	"scalehist compact":           {{"compact", "HISTORY"}, {"compact", "NAMES", "-o", "json"}},
-	"scalehist compare":           {{"compare", "REPORT", "OTHER", "--force"}, {"compare", "REPORT", "OTHER", "--force", "-o", "markdown"}, {"compare", "REPORT", "OTHER", "--force", "-o", "json"}, {"compare", "REPORT", "OTHER", "--label", "EVIL,b", "--force"}, {"compare", "REPORT", "PLAIN"}},
-	"scalehist completion":        {{"completion", "EVIL"}, {"completion", "bash"}},
-	"scalehist config":            {{"config"}, {"config", "EVIL"}},
-	"scalehist config show":       {{"config", "show", "EVIL"}, {"config", "show", "--config-file", "CONFIG"}, {"config", "show"}},
-	"scalehist conformance":       {{"conformance", "CASES"}, {"conformance", "CASES", "--case", "EVIL"}, {"conformance", "EVIL"}, {"__complete", "conformance", "CASES", "--case", ""}},
-	"scalehist cut":               {{"cut", "NAMES", "-f", "OUT"}, {"cut", "NAMES", "--from", "EVIL", "-f", "OUT"}, {"cut", "HISTORY", "--to", "-10s", "-f", "OUT", "-o", "json"}},
-	"scalehist doctor":            {{"doctor", "NAMES"}, {"doctor", "NAMES", "-o", "github"}, {"doctor", "NAMES", "-o", "json"}, {"doctor", "HISTORY"}, {"doctor", "EVIL"}, {"doctor", "--explain", "EVIL"}},
-	"scalehist explain":           {{"explain", "REPORT", "--pod", "EVIL"}, {"explain", "REPORT", "--node-group", "GROUP"}, {"explain", "REPORT", "--node-group", "GROUP", "-o", "json"}, {"explain", "REPORT", "--node", "EVIL"}, {"explain", "REPORT", "--pod", "POD"}, {"__complete", "explain", "REPORT", "--pod", ""}, {"__complete", "explain", "REPORT", "--node-group", ""}},
-	"scalehist export":            {{"export", "NAMES"}, {"export", "HISTORY"}, {"export", "EVIL"}},
-	"scalehist gate":              {{"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY"}, {"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY", "-o", "markdown", "--junit", "OUT.xml", "--summary", "OUT.md"}, {"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY", "-o", "github"}, {"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY", "-o", "json"}, {"gate", "--baseline", "DIR", "--candidate", "PLAINDIR", "--policy", "BADPOLICY"}, {"gate", "--baseline", "DIR", "--candidate", "PLAINDIR", "--policy", "POLICY", "-o", "github"}},
-	"scalehist gate init":         {{"gate", "init"}, {"gate", "init", "EVIL"}},
-	"scalehist gate schema":       {{"gate", "schema"}, {"gate", "schema", "EVIL"}},
-	"scalehist import":            {{"import", "NAMESLOG", "-o", "OUT"}, {"import", "BADLOG", "-o", "OUT"}, {"import", "EVIL", "-o", "OUT"}},
-	"scalehist inspect":           {{"inspect", "NAMES"}, {"inspect", "NAMES", "-o", "wide"}, {"inspect", "NAMES", "-o", "json"}, {"inspect", "HISTORY"}, {"inspect", "EVIL"}},
-	"scalehist man":               {{"man", "EVIL"}, {"man", "--dir", "EVIL/EVIL"}},
-	"scalehist new":               {{"new", "EVIL"}},
-	"scalehist new scenario":      {{"new", "scenario", "NAMES"}, {"new", "scenario", "HISTORY"}, {"new", "scenario", "EVIL"}},
-	"scalehist recommend":         {{"recommend", "--history", "HISTORY"}, {"recommend", "--history", "NAMES"}, {"recommend", "--history", "NAMES", "-o", "json"}, {"recommend", "--snapshot", "SNAPSHOT"}, {"recommend", "--snapshot", "EVIL"}, {"recommend", "--history", "HISTORY", "--strategy", "EVIL"}},
-	"scalehist recommender":       {{"recommender", "EVIL"}},
-	"scalehist recommender serve": {{"recommender", "serve", "--listen", "EVIL"}},
-	"scalehist record":            {{"record", "-o", "OUT", "--kubeconfig", "KUBECONFIG"}, {"record", "-o", "OUT", "--kubeconfig", "KUBECONFIG", "--context", "EVIL"}, {"record", "-o", "EVIL"}},
-	"scalehist redact":            {{"redact", "NAMES", "-f", "OUT"}, {"redact", "HISTORY", "-f", "OUT", "-o", "json"}, {"redact", "HISTORY", "-f", "EVIL/EVIL"}},
-	"scalehist replay":            {{"replay", "HISTORY"}, {"replay", "HISTORY", "-o", "json"}, {"replay", "HISTORY", "-v", "--report-dir", "OUTDIR"}, {"replay", "HISTORY", "-vvvv"}, {"replay", "NAMES"}, {"replay", "HISTORY", "--playback", "per-event"}, {"replay", "HISTORY", "--truth", "TRUTH"}, {"replay", "HISTORY", "--prices", "PRICES"}, {"replay", "REPORT", "--playback", "snapshots"}, {"replay", "HISTORY", "--autoscaler", "EVIL"}, {"replay", "HISTORY", "--faults", "EVIL"}, {"__complete", "replay", "NAMES", "--bounds", ""}},
-	"scalehist report":            {{"report", "REPORT", "-o", "-"}, {"report", "REPORT", "-o", "OUT.html"}, {"report", "EVIL"}},
-	"scalehist retain":            {{"retain", "NAMES", "--keep", "1s"}, {"retain", "EVIL", "--keep", "EVIL"}},
-	"scalehist serve":             {{"serve", "--config", "CLUSTERS", "--check"}, {"serve", "--config", "EVIL", "--check"}},
-	"scalehist sweep":             {{"sweep", "HISTORY", "--set", "expander=least-waste,EVIL"}, {"sweep", "HISTORY", "--set", "expander=least-waste,most-pods", "-o", "markdown"}, {"sweep", "HISTORY", "--set", "expander=least-waste,most-pods", "-o", "csv"}, {"sweep", "NAMES", "--set", "expander=least-waste,most-pods"}},
-	"scalehist test":              {{"test", "SCENARIO", "--artifacts", "OUTDIR"}, {"test", "SCENARIO", "--artifacts", "OUTDIR", "-o", "markdown", "--junit", "OUT.xml"}, {"test", "SCENARIO", "--artifacts", "OUTDIR", "-o", "json"}, {"test", "BADSCENARIO"}, {"test", "SCENARIO", "--list"}, {"test", "EVIL"}, {"__complete", "test", "SCENARIO", "--run", ""}},
-	"scalehist version":           {{"version", "EVIL"}},
-	"scalehist view":              {{"view", "REPORT"}, {"view", "EVIL"}},
+	"scalehist":                      {{}, {"EVIL"}},
+	"scalehist backtest":             {{"backtest", "HISTORY", "--vertical", "EVIL"}, {"backtest", "NAMES", "--vertical", "vpa"}, {"backtest", "EVIL", "--vertical", "vpa"}, {"backtest", "HISTORY", "--advice", "EVIL"}},
+	"scalehist env":                  {{"env", "EVIL"}, {"env", "NAMES", "--listen", "EVIL"}},
+	"scalehist generate":             {{"generate", "EVIL"}, {"generate", "constant", "--cpu", "EVIL", "-o", "OUT"}},
+	"scalehist provider":             {{"provider", "EVIL"}},
+	"scalehist provider conformance": {{"provider", "conformance", "EVIL"}, {"provider", "conformance", "127.0.0.1:1", "--change", "EVIL", "--timeout", "1s"}},
+	"scalehist provider serve":       {{"provider", "serve", "EVIL"}, {"provider", "serve", "HISTORY", "--listen", "EVIL"}},
+	"scalehist compact":              {{"compact", "HISTORY"}, {"compact", "NAMES", "-o", "json"}},
+	"scalehist compare":              {{"compare", "REPORT", "OTHER", "--force"}, {"compare", "REPORT", "OTHER", "--force", "-o", "markdown"}, {"compare", "REPORT", "OTHER", "--force", "-o", "json"}, {"compare", "REPORT", "OTHER", "--label", "EVIL,b", "--force"}, {"compare", "REPORT", "PLAIN"}},
+	"scalehist completion":           {{"completion", "EVIL"}, {"completion", "bash"}},
+	"scalehist config":               {{"config"}, {"config", "EVIL"}},
+	"scalehist config show":          {{"config", "show", "EVIL"}, {"config", "show", "--config-file", "CONFIG"}, {"config", "show"}},
+	"scalehist conformance":          {{"conformance", "CASES"}, {"conformance", "CASES", "--case", "EVIL"}, {"conformance", "EVIL"}, {"__complete", "conformance", "CASES", "--case", ""}},
+	"scalehist cut":                  {{"cut", "NAMES", "-f", "OUT"}, {"cut", "NAMES", "--from", "EVIL", "-f", "OUT"}, {"cut", "HISTORY", "--to", "-10s", "-f", "OUT", "-o", "json"}},
+	"scalehist doctor":               {{"doctor", "NAMES"}, {"doctor", "NAMES", "-o", "github"}, {"doctor", "NAMES", "-o", "json"}, {"doctor", "HISTORY"}, {"doctor", "EVIL"}, {"doctor", "--explain", "EVIL"}},
+	"scalehist explain":              {{"explain", "REPORT", "--pod", "EVIL"}, {"explain", "REPORT", "--node-group", "GROUP"}, {"explain", "REPORT", "--node-group", "GROUP", "-o", "json"}, {"explain", "REPORT", "--node", "EVIL"}, {"explain", "REPORT", "--pod", "POD"}, {"__complete", "explain", "REPORT", "--pod", ""}, {"__complete", "explain", "REPORT", "--node-group", ""}},
+	"scalehist export":               {{"export", "NAMES"}, {"export", "HISTORY"}, {"export", "EVIL"}},
+	"scalehist gate":                 {{"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY"}, {"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY", "-o", "markdown", "--junit", "OUT.xml", "--summary", "OUT.md"}, {"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY", "-o", "github"}, {"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY", "-o", "json"}, {"gate", "--baseline", "DIR", "--candidate", "PLAINDIR", "--policy", "BADPOLICY"}, {"gate", "--baseline", "DIR", "--candidate", "PLAINDIR", "--policy", "POLICY", "-o", "github"}},
+	"scalehist gate init":            {{"gate", "init"}, {"gate", "init", "EVIL"}},
+	"scalehist gate schema":          {{"gate", "schema"}, {"gate", "schema", "EVIL"}},
+	"scalehist horizontal":           {{"horizontal", "EVIL"}},
+	"scalehist horizontal crd":       {{"horizontal", "crd"}, {"horizontal", "crd", "EVIL"}},
+	"scalehist horizontal serve":     {{"horizontal", "serve", "--kubeconfig", "EVIL"}, {"horizontal", "serve", "--kubeconfig", "KUBECONFIG", "--context", "EVIL"}, {"horizontal", "serve", "--log-format", "EVIL"}},
+	"scalehist import":               {{"import", "NAMESLOG", "-o", "OUT"}, {"import", "BADLOG", "-o", "OUT"}, {"import", "EVIL", "-o", "OUT"}},
+	"scalehist inspect":              {{"inspect", "NAMES"}, {"inspect", "NAMES", "-o", "wide"}, {"inspect", "NAMES", "-o", "json"}, {"inspect", "HISTORY"}, {"inspect", "EVIL"}},
+	"scalehist man":                  {{"man", "EVIL"}, {"man", "--dir", "EVIL/EVIL"}},
+	"scalehist new":                  {{"new", "EVIL"}},
+	"scalehist new scenario":         {{"new", "scenario", "NAMES"}, {"new", "scenario", "HISTORY"}, {"new", "scenario", "EVIL"}},
+	"scalehist recommend":            {{"recommend", "--history", "HISTORY"}, {"recommend", "--history", "NAMES"}, {"recommend", "--history", "NAMES", "-o", "json"}, {"recommend", "--snapshot", "SNAPSHOT"}, {"recommend", "--snapshot", "EVIL"}, {"recommend", "--history", "HISTORY", "--strategy", "EVIL"}},
+	"scalehist recommender":          {{"recommender", "EVIL"}},
+	"scalehist recommender serve":    {{"recommender", "serve", "--listen", "EVIL"}},
+	"scalehist record":               {{"record", "-o", "OUT", "--kubeconfig", "KUBECONFIG"}, {"record", "-o", "OUT", "--kubeconfig", "KUBECONFIG", "--context", "EVIL"}, {"record", "-o", "EVIL"}},
+	"scalehist redact":               {{"redact", "NAMES", "-f", "OUT"}, {"redact", "HISTORY", "-f", "OUT", "-o", "json"}, {"redact", "HISTORY", "-f", "EVIL/EVIL"}},
+	"scalehist replay":               {{"replay", "HISTORY"}, {"replay", "HISTORY", "-o", "json"}, {"replay", "HISTORY", "-v", "--report-dir", "OUTDIR"}, {"replay", "HISTORY", "-vvvv"}, {"replay", "NAMES"}, {"replay", "HISTORY", "--playback", "per-event"}, {"replay", "HISTORY", "--truth", "TRUTH"}, {"replay", "HISTORY", "--prices", "PRICES"}, {"replay", "REPORT", "--playback", "snapshots"}, {"replay", "HISTORY", "--autoscaler", "EVIL"}, {"replay", "HISTORY", "--faults", "EVIL"}, {"__complete", "replay", "NAMES", "--bounds", ""}},
+	"scalehist report":               {{"report", "REPORT", "-o", "-"}, {"report", "REPORT", "-o", "OUT.html"}, {"report", "EVIL"}},
+	"scalehist retain":               {{"retain", "NAMES", "--keep", "1s"}, {"retain", "EVIL", "--keep", "EVIL"}},
+	"scalehist serve":                {{"serve", "--config", "CLUSTERS", "--check"}, {"serve", "--config", "EVIL", "--check"}},
+	"scalehist sweep":                {{"sweep", "HISTORY", "--set", "expander=least-waste,EVIL"}, {"sweep", "HISTORY", "--set", "expander=least-waste,most-pods", "-o", "markdown"}, {"sweep", "HISTORY", "--set", "expander=least-waste,most-pods", "-o", "csv"}, {"sweep", "NAMES", "--set", "expander=least-waste,most-pods"}},
+	"scalehist test":                 {{"test", "SCENARIO", "--artifacts", "OUTDIR"}, {"test", "SCENARIO", "--artifacts", "OUTDIR", "-o", "markdown", "--junit", "OUT.xml"}, {"test", "SCENARIO", "--artifacts", "OUTDIR", "-o", "json"}, {"test", "BADSCENARIO"}, {"test", "SCENARIO", "--list"}, {"test", "EVIL"}, {"__complete", "test", "SCENARIO", "--run", ""}},
+	"scalehist version":              {{"version", "EVIL"}},
+	"scalehist view":                 {{"view", "REPORT"}, {"view", "EVIL"}},
 }
 
 // TestNothingOfOthersActs: whatever is in histories, logs, reports, policies, scenarios and arguments, every command prints printable text
@@ -62,7 +72,7 @@ func TestNothingOfOthersActs(t *testing.T) {
 	t.Setenv("SCALEHIST_CONTROL_PLANE", "memory")
 	files := hostileFiles(t)
 	seen := map[string]bool{}
-	walkCommands(commandLine(), func(c *cobra.Command) {
+	console.WalkCommands(commandLine(), func(c *cobra.Command) {
 		seen[c.CommandPath()] = true
 		runs, known := hostileRuns[c.CommandPath()]
 		if !known {
@@ -100,7 +110,7 @@ func hostileRun(t *testing.T, files map[string]string, args []string) {
 		t.Chdir(dir)
 		var stdout, stderr bytes.Buffer
 		env := map[string]string{ci.GitHubActions: workflow, ci.StepSummary: filepath.Join(dir, "step.md")}
-		code := Execute(t.Context(), line, IO{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Getenv: func(k string) string { return env[k] }})
+		code := Execute(t.Context(), line, console.IO{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Getenv: func(k string) string { return env[k] }})
 		own := workflow != "" || strings.Contains(strings.Join(args, " "), "github")
 		harmless(t, "stdout", stdout.String(), own)
 		harmless(t, "stderr", stderr.String(), own)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 func init() { register(newManCommand) }
@@ -16,7 +18,7 @@ func init() { register(newManCommand) }
 // epochVariable is the time of a build that gives the same bytes again (https://reproducible-builds.org/specs/source-date-epoch/).
 const epochVariable = "SOURCE_DATE_EPOCH"
 
-func newManCommand(s IO) *cobra.Command {
+func newManCommand(s console.IO) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "man --dir DIR",
@@ -34,7 +36,7 @@ SOURCE_DATE_EPOCH, so that packages of one version have the same pages.`,
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return fmt.Errorf("--dir: %w: choose a directory that can be written to", err)
 			}
-			header := &doc.GenManHeader{Section: "1", Source: "scalehist " + currentVersion().Scalehist, Manual: "scalehist", Date: &date}
+			header := &doc.GenManHeader{Section: "1", Source: "scalehist " + console.CurrentVersion().Scalehist, Manual: "scalehist", Date: &date}
 			if err := doc.GenManTree(cmd.Root(), header, dir); err != nil {
 				return fmt.Errorf("--dir: %w", err)
 			}
@@ -42,13 +44,13 @@ SOURCE_DATE_EPOCH, so that packages of one version have the same pages.`,
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "directory to write to; it is made if it is not there")
-	requireFlag(cmd, "dir")
+	console.RequireFlag(cmd, "dir")
 	return cmd
 }
 
 // manDate is the date on the pages.
-func manDate(s IO) (time.Time, error) {
-	if text := s.env(epochVariable); text != "" {
+func manDate(s console.IO) (time.Time, error) {
+	if text := s.Env(epochVariable); text != "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("%s %q: want seconds since 1970", epochVariable, text)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // TestMistakes: what people get wrong first. Every error says what, where, and what to do about it.
@@ -65,8 +67,8 @@ func TestMistakes(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			code, stdout, stderr := run(t, t.Context(), tt.args...)
-			if code != ExitFailed || stdout != "" {
-				t.Errorf("exit %d, printed %q; want %d and nothing", code, stdout, ExitFailed)
+			if code != console.ExitFailed || stdout != "" {
+				t.Errorf("exit %d, printed %q; want %d and nothing", code, stdout, console.ExitFailed)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(stderr, want) {
@@ -81,7 +83,7 @@ func TestMistakes(t *testing.T) {
 func TestNoBinaries(t *testing.T) {
 	t.Setenv("KUBEBUILDER_ASSETS", filepath.Join(t.TempDir(), "nowhere"))
 	code, _, stderr := run(t, t.Context(), "replay", filepath.Join("..", "..", "..", "fixtures", "full-day", "recording.db"), "--control-plane", "envtest")
-	if code != ExitFailed || !strings.Contains(stderr, "KUBEBUILDER_ASSETS is ") || !strings.Contains(stderr, "unset it") || !strings.Contains(stderr, "--control-plane memory needs no processes") {
+	if code != console.ExitFailed || !strings.Contains(stderr, "KUBEBUILDER_ASSETS is ") || !strings.Contains(stderr, "unset it") || !strings.Contains(stderr, "--control-plane memory needs no processes") {
 		t.Errorf("exit %d, error %q", code, stderr)
 	}
 }

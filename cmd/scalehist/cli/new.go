@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/cmd/scalehist/replays"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/scenario"
 )
@@ -28,10 +30,10 @@ type newFlags struct {
 	out, form, pkg, name string
 	overwrite            bool
 	plane                string
-	settingsFlags
+	replays.SettingsFlags
 }
 
-func newNewCommand(s IO) *cobra.Command {
+func newNewCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new",
 		Short: "Write a file to begin with",
@@ -40,19 +42,19 @@ func newNewCommand(s IO) *cobra.Command {
   scalehist new scenario prod.db -f scenarios/prod.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return UsageErrorf(cmd, "%s: there is nothing called %q to begin with: want scenario", cmd.CommandPath(), args[0])
+				return console.UsageErrorf(cmd, "%s: there is nothing called %q to begin with: want scenario", cmd.CommandPath(), args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return UsageErrorf(cmd, "%s: missing subcommand: want \"scenario\"", cmd.CommandPath())
+			return console.UsageErrorf(cmd, "%s: missing subcommand: want \"scenario\"", cmd.CommandPath())
 		},
 	}
 	cmd.AddCommand(newScenarioCommand(s))
 	return cmd
 }
 
-func newScenarioCommand(s IO) *cobra.Command {
+func newScenarioCommand(s console.IO) *cobra.Command {
 	f := &newFlags{}
 	cmd := &cobra.Command{
 		Use:   "scenario FILE.db",
@@ -69,8 +71,8 @@ the file of a Go test, which compiles by itself.`,
 
   # As a Go test
   scalehist new scenario prod.db -f specs/night_test.go --package specs`,
-		Args:              exactArgs("FILE.db"),
-		ValidArgsFunction: completeHistory,
+		Args:              console.ExactArgs("FILE.db"),
+		ValidArgsFunction: console.CompleteHistory,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runNewScenario(cmd, s, f, args[0]) },
 	}
 	flags := cmd.Flags()
@@ -79,8 +81,8 @@ the file of a Go test, which compiles by itself.`,
 	flags.StringVar(&f.pkg, "package", "scenarios", "package of a Go test")
 	flags.StringVar(&f.name, "name", "", "name of the scenario (default: as the file or the history)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace the file, if it is there")
-	f.noSnapshot = true
-	f.settingsFlags.add(cmd)
+	f.NoSnapshot = true
+	f.SettingsFlags.Add(cmd)
 	flags.StringVar(&f.plane, "control-plane", harness.DefaultControlPlane(), "what the replay runs on; the scenario is the same")
 	for name, complete := range map[string]cobra.CompletionFunc{
 		"form":          cobra.FixedCompletions([]string{formYAML, formGo}, cobra.ShellCompDirectiveNoFileComp),
@@ -93,7 +95,7 @@ the file of a Go test, which compiles by itself.`,
 	return cmd
 }
 
-func runNewScenario(cmd *cobra.Command, s IO, f *newFlags, history string) error {
+func runNewScenario(cmd *cobra.Command, s console.IO, f *newFlags, history string) error {
 	if f.form == "" {
 		f.form = formYAML
 		if filepath.Ext(f.out) == ".go" {
@@ -102,11 +104,11 @@ func runNewScenario(cmd *cobra.Command, s IO, f *newFlags, history string) error
 	}
 	switch {
 	case !slices.Contains([]string{formYAML, formGo}, f.form):
-		return UsageErrorf(cmd, "--form %q: want yaml or go", f.form)
+		return console.UsageErrorf(cmd, "--form %q: want yaml or go", f.form)
 	case f.form == formGo && !token.IsIdentifier(f.pkg):
-		return UsageErrorf(cmd, "--package %q is no name of a Go package", f.pkg)
+		return console.UsageErrorf(cmd, "--package %q is no name of a Go package", f.pkg)
 	case f.form == formGo && f.out != "" && !strings.HasSuffix(f.out, "_test.go"):
-		return UsageErrorf(cmd, "-f %s: a Go test is in a file that ends in _test.go", f.out)
+		return console.UsageErrorf(cmd, "-f %s: a Go test is in a file that ends in _test.go", f.out)
 	}
 	if _, err := os.Stat(f.out); err == nil && !f.overwrite {
 		return fmt.Errorf("new scenario: %s exists already: choose another name, or replace it with --overwrite", f.out)
@@ -166,7 +168,7 @@ func (f *newFlags) scenario(cmd *cobra.Command, history string) (*scenario.Scena
 	if _, err := os.Stat(history); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("new scenario: %s does not exist: give a history (.db)", history)
 	}
-	settings, err := f.settings(cmd)
+	settings, err := f.Resolve(cmd)
 	if err != nil {
 		return nil, err
 	}

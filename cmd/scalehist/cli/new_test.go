@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // TestScaffoldsPass: what new scenario writes of any fixture is what test finds, for whole recordings and for parts of them.
@@ -31,7 +33,7 @@ func TestScaffoldsPass(t *testing.T) {
 		}
 		for j, args := range variants {
 			file := filepath.Join(dir, fmt.Sprintf("%s-%d.yaml", name, j))
-			if code, stdout, stderr := run(t, t.Context(), append([]string{"new", "scenario", db, "-f", file}, args...)...); code != ExitOK {
+			if code, stdout, stderr := run(t, t.Context(), append([]string{"new", "scenario", db, "-f", file}, args...)...); code != console.ExitOK {
 				t.Errorf("%s %v: exit %d, %s\n%s", name, args, code, stderr, stdout)
 				continue
 			}
@@ -39,7 +41,7 @@ func TestScaffoldsPass(t *testing.T) {
 		}
 	}
 	code, stdout, stderr := run(t, t.Context(), "test", dir, "--artifacts", filepath.Join(dir, "gen"))
-	if code != ExitOK || !strings.Contains(stdout, fmt.Sprintf("%d scenarios: %d passed\n", n, n)) {
+	if code != console.ExitOK || !strings.Contains(stdout, fmt.Sprintf("%d scenarios: %d passed\n", n, n)) {
 		t.Errorf("exit %d, %s\n%s", code, stderr, stdout)
 	}
 }
@@ -47,10 +49,10 @@ func TestScaffoldsPass(t *testing.T) {
 // TestScaffoldsPerEvent: the same for a per-event playback.
 func TestScaffoldsPerEvent(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "events.yaml")
-	if code, _, stderr := run(t, t.Context(), "new", "scenario", fixture("two-machine-sizes"), "-f", file, "--playback", "per-event"); code != ExitOK {
+	if code, _, stderr := run(t, t.Context(), "new", "scenario", fixture("two-machine-sizes"), "-f", file, "--playback", "per-event"); code != console.ExitOK {
 		t.Fatalf("exit %d, %s", code, stderr)
 	}
-	if code, stdout, stderr := run(t, t.Context(), "test", file, "--artifacts", t.TempDir()); code != ExitOK {
+	if code, stdout, stderr := run(t, t.Context(), "test", file, "--artifacts", t.TempDir()); code != console.ExitOK {
 		t.Errorf("exit %d, %s\n%s", code, stderr, stdout)
 	}
 }
@@ -73,7 +75,7 @@ func TestGoScaffolds(t *testing.T) {
 			args = append(args, "--overwrite")
 		}
 		t.Cleanup(func() { _ = os.Remove(tmp) })
-		if code, _, stderr := run(t, t.Context(), args...); code != ExitOK {
+		if code, _, stderr := run(t, t.Context(), args...); code != console.ExitOK {
 			t.Errorf("%s: exit %d, %s", file, code, stderr)
 			continue
 		}
@@ -110,13 +112,13 @@ func TestNewErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := run(t, t.Context(), tt.args...)
-			if code != ExitFailed || !strings.Contains(stderr, tt.want) {
+			if code != console.ExitFailed || !strings.Contains(stderr, tt.want) {
 				t.Errorf("exit %d, %s, want %q", code, stderr, tt.want)
 			}
 		})
 	}
 	code, stdout, stderr := run(t, t.Context(), "new", "scenario", fixture("from-zero"))
-	if code != ExitOK || !strings.Contains(stdout, "\nname: from-zero\n") || !strings.Contains(stdout, "scaledUp: {batch: 3}") {
+	if code != console.ExitOK || !strings.Contains(stdout, "\nname: from-zero\n") || !strings.Contains(stdout, "scaledUp: {batch: 3}") {
 		t.Errorf("on standard output: exit %d, %s\n%s", code, stderr, stdout)
 	}
 }

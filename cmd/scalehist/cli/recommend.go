@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/cmd/scalehist/replays"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/recommender/api"
@@ -29,11 +31,11 @@ const recommendRequest = "request"
 type recommendFlags struct {
 	format                    string
 	snapshot, history, report string
-	at                        TimeFlag
+	at                        console.TimeFlag
 	moment                    string
 	strategy, scoring         string
 	weights                   string
-	prices                    priceFlags
+	prices                    replays.PriceFlags
 	scaleDown, ignoreMin      bool
 	maxNodes                  int
 	utilization               float64
@@ -41,7 +43,7 @@ type recommendFlags struct {
 	client                    api.ClientOptions
 }
 
-func newRecommendCommand(s IO) *cobra.Command {
+func newRecommendCommand(s console.IO) *cobra.Command {
 	f := &recommendFlags{}
 	cmd := &cobra.Command{
 		Use:   "recommend",
@@ -71,7 +73,7 @@ Exit codes: 0 done, 2 error.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRecommend(cmd, s, f) },
 	}
-	addPageFlag(cmd, &f.format, pageText, pageJSON, recommendRequest)
+	replays.AddPageFlag(cmd, &f.format, replays.PageText, replays.PageJSON, recommendRequest)
 	flags := cmd.Flags()
 	flags.StringVar(&f.snapshot, "snapshot", "", "request or snapshot (JSON); - is standard input")
 	flags.StringVar(&f.history, "history", "", "history to take the snapshot from")
@@ -81,7 +83,7 @@ Exit codes: 0 done, 2 error.`,
 	flags.StringVar(&f.strategy, "strategy", "", "how the plan is made: "+strings.Join(recommender.Strategies(), ", ")+" (default: "+recommender.Strategies()[0]+")")
 	flags.StringVar(&f.scoring, "scoring", "", "what new nodes are compared by: "+strings.Join(recommender.Scorings(), ", ")+" (default: "+recommender.LeastCost+" with prices, else "+recommender.LeastWaste+")")
 	flags.StringVar(&f.weights, "weights", "", "what a core, a GiB and a piece of other resources are worth: cpu=6,memory=1")
-	f.prices.add(cmd)
+	f.prices.Add(cmd)
 	flags.BoolVar(&f.scaleDown, "scale-down", false, "look for nodes that could go as well")
 	flags.Float64Var(&f.utilization, "utilization-threshold", recommender.DefaultAutoscalerOptions().UtilizationThreshold, "with --scale-down: nodes of which more is asked for stay; 1 looks at all")
 	flags.BoolVar(&f.ignoreMin, "ignore-min-size", false, "leave groups below their min size as they are")
@@ -118,14 +120,14 @@ func addClientFlags(cmd *cobra.Command, o *api.ClientOptions, url, usage string)
 	}
 }
 
-func runRecommend(cmd *cobra.Command, s IO, f *recommendFlags) error {
-	if f.format != pageText && f.format != pageJSON && f.format != recommendRequest {
-		return UsageErrorf(cmd, "--output %q: must be text, json or request", f.format)
+func runRecommend(cmd *cobra.Command, s console.IO, f *recommendFlags) error {
+	if f.format != replays.PageText && f.format != replays.PageJSON && f.format != recommendRequest {
+		return console.UsageErrorf(cmd, "--output %q: must be text, json or request", f.format)
 	}
 	if f.client.URL == "" {
 		for _, name := range []string{"ca-file", "cert-file", "key-file", "token-file", "timeout"} {
 			if cmd.Flags().Changed(name) {
-				return UsageErrorf(cmd, "--%s goes with --server", name)
+				return console.UsageErrorf(cmd, "--%s goes with --server", name)
 			}
 		}
 	}
@@ -140,7 +142,7 @@ func runRecommend(cmd *cobra.Command, s IO, f *recommendFlags) error {
 	if f.client.URL != "" {
 		client, err := api.NewClient(f.client)
 		if err != nil {
-			return UsageErrorf(cmd, "--server: %v", err)
+			return console.UsageErrorf(cmd, "--server: %v", err)
 		}
 		defer client.Close()
 		who = client
@@ -149,7 +151,7 @@ func runRecommend(cmd *cobra.Command, s IO, f *recommendFlags) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.source(), err)
 	}
-	if f.format == pageJSON {
+	if f.format == replays.PageJSON {
 		return s.PrintJSON(&api.Response{APIVersion: api.Version, Recommendation: answer, Warnings: warnings})
 	}
 	for _, w := range warnings {
@@ -160,7 +162,7 @@ func runRecommend(cmd *cobra.Command, s IO, f *recommendFlags) error {
 }
 
 // request is what the flags ask for.
-func (f *recommendFlags) request(cmd *cobra.Command, s IO) (*recommender.Request, []string, error) {
+func (f *recommendFlags) request(cmd *cobra.Command, s console.IO) (*recommender.Request, []string, error) {
 	sources := 0
 	for _, v := range []string{f.snapshot, f.history, f.report} {
 		if v != "" {
@@ -169,17 +171,17 @@ func (f *recommendFlags) request(cmd *cobra.Command, s IO) (*recommender.Request
 	}
 	switch {
 	case sources != 1:
-		return nil, nil, UsageErrorf(cmd, "%s: give one of --snapshot, --history and --report", cmd.CommandPath())
+		return nil, nil, console.UsageErrorf(cmd, "%s: give one of --snapshot, --history and --report", cmd.CommandPath())
 	case f.at.IsSet() && f.history == "" && f.report == "":
-		return nil, nil, UsageErrorf(cmd, "--at goes with --history and --report")
+		return nil, nil, console.UsageErrorf(cmd, "--at goes with --history and --report")
 	case f.at.IsSet() && cmd.Flags().Changed("moment"):
-		return nil, nil, UsageErrorf(cmd, "give --at or --moment, not both")
+		return nil, nil, console.UsageErrorf(cmd, "give --at or --moment, not both")
 	case cmd.Flags().Changed("moment") && f.report == "":
-		return nil, nil, UsageErrorf(cmd, "--moment goes with --report")
+		return nil, nil, console.UsageErrorf(cmd, "--moment goes with --report")
 	case f.moment != "start" && f.moment != "end":
-		return nil, nil, UsageErrorf(cmd, "--moment %q: want start or end", f.moment)
+		return nil, nil, console.UsageErrorf(cmd, "--moment %q: want start or end", f.moment)
 	case f.validation != "Strict" && f.validation != "Ignore":
-		return nil, nil, UsageErrorf(cmd, "--field-validation %q: want Strict or Ignore", f.validation)
+		return nil, nil, console.UsageErrorf(cmd, "--field-validation %q: want Strict or Ignore", f.validation)
 	}
 	var q *recommender.Request
 	var err error
@@ -207,20 +209,20 @@ func (f *recommendFlags) override(cmd *cobra.Command, q *recommender.Request) er
 	}
 	if f.scoring != "" {
 		if !slices.Contains(recommender.Scorings(), f.scoring) && f.client.URL == "" {
-			return UsageErrorf(cmd, "--scoring %q: choose one of %s", f.scoring, strings.Join(recommender.Scorings(), ", "))
+			return console.UsageErrorf(cmd, "--scoring %q: choose one of %s", f.scoring, strings.Join(recommender.Scorings(), ", "))
 		}
 		q.Scoring = f.scoring
 	}
 	if q.Strategy != "" && !slices.Contains(recommender.Strategies(), q.Strategy) && f.client.URL == "" {
-		return UsageErrorf(cmd, "--strategy %q: choose one of %s", q.Strategy, strings.Join(recommender.Strategies(), ", "))
+		return console.UsageErrorf(cmd, "--strategy %q: choose one of %s", q.Strategy, strings.Join(recommender.Strategies(), ", "))
 	}
 	if f.weights != "" {
 		var err error
 		if q.Weights, err = recommender.ParseWeights(f.weights); err != nil {
-			return UsageErrorf(cmd, "--weights: %v", err)
+			return console.UsageErrorf(cmd, "--weights: %v", err)
 		}
 	}
-	table, err := f.prices.table(cmd)
+	table, err := f.prices.Table(cmd)
 	if err != nil {
 		return err
 	}
@@ -232,18 +234,18 @@ func (f *recommendFlags) override(cmd *cobra.Command, q *recommender.Request) er
 	}
 	if cmd.Flags().Changed("max-nodes-total") {
 		if f.maxNodes < 0 {
-			return UsageErrorf(cmd, "--max-nodes-total must not be negative")
+			return console.UsageErrorf(cmd, "--max-nodes-total must not be negative")
 		}
 		q.Constraints.MaxNodesTotal = f.maxNodes
 	}
 	switch {
 	case f.utilization < 0 || f.utilization > 1:
-		return UsageErrorf(cmd, "--utilization-threshold %v: want 0 to 1", f.utilization)
+		return console.UsageErrorf(cmd, "--utilization-threshold %v: want 0 to 1", f.utilization)
 	case f.scaleDown:
 		o := recommender.DefaultAutoscalerOptions()
 		q.Constraints.ScaleDown = &recommender.ScaleDownConstraints{UtilizationThreshold: f.utilization, Rules: o.Rules}
 	case cmd.Flags().Changed("utilization-threshold"):
-		return UsageErrorf(cmd, "--utilization-threshold goes with --scale-down")
+		return console.UsageErrorf(cmd, "--utilization-threshold goes with --scale-down")
 	}
 	return nil
 }
@@ -270,7 +272,7 @@ func (f *recommendFlags) fromHistory(ctx context.Context) (q *recommender.Reques
 }
 
 func (f *recommendFlags) fromReport() (*recommender.Request, error) {
-	r, err := readReport(f.report)
+	r, err := console.ReadReport(f.report)
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +347,7 @@ func (f *recommendFlags) source() string {
 }
 
 // fromFile reads a request, or a bare snapshot.
-func (f *recommendFlags) fromFile(s IO) (*recommender.Request, error) {
+func (f *recommendFlags) fromFile(s console.IO) (*recommender.Request, error) {
 	var data []byte
 	var err error
 	if f.snapshot == "-" {
@@ -361,7 +363,7 @@ func (f *recommendFlags) fromFile(s IO) (*recommender.Request, error) {
 		Version    any        `json:"version"`
 		At         *time.Time `json:"at"`
 	}
-	_ = json.Unmarshal(data, &kind) // what is no JSON is told below
+	_ = json.Unmarshal(data, &kind) // what is no JSON is refused below
 	o := api.DecodeOptions{IgnoreUnknown: f.validation == "Ignore"}
 	switch {
 	case kind.Version == scalehist.ReportVersion:

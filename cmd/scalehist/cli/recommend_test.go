@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/recommender/api"
 )
 
@@ -22,7 +23,7 @@ const stdPrices = "currency: EUR\nmachineTypes: {std-2: 0.10, std-8: 0.35}\n"
 func recommended(t *testing.T, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := run(t, t.Context(), append([]string{"recommend"}, args...)...)
-	if code != ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	return stdout
@@ -31,19 +32,25 @@ func recommended(t *testing.T, args ...string) string {
 // startRecommender runs `recommender serve` until stop is called, or the test ends.
 func startRecommender(t *testing.T, args ...string) *serving {
 	t.Helper()
+	return startServer(t, append([]string{"recommender", "serve", "--listen", "127.0.0.1:0"}, args...)...)
+}
+
+// startServer runs a command that serves until stop is called, or the test ends.
+func startServer(t *testing.T, args ...string) *serving {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background()) // the test's own ends before its cleanups
 	ready := make(chan struct{})
 	var out bytes.Buffer
 	errs := &waitingBuffer{text: "Ctrl-C stops", found: func() { close(ready) }}
 	done := make(chan int, 1)
 	go func() {
-		done <- Execute(ctx, append([]string{"recommender", "serve", "--listen", "127.0.0.1:0"}, args...), IO{Out: &out, Err: errs})
+		done <- Execute(ctx, args, console.IO{Out: &out, Err: errs})
 	}()
 	select {
 	case <-ready:
 	case code := <-done:
 		cancel()
-		t.Fatalf("recommender serve ended with %d: %s", code, errs)
+		t.Fatalf("%s ended with %d: %s", args[0], code, errs)
 	}
 	stopped := false
 	s := &serving{url: servedAt.FindStringSubmatch(errs.String())[1], stop: func() (int, string, string) {
@@ -103,7 +110,7 @@ func TestRecommendSameAnswer(t *testing.T) {
 	if diff := cmp.Diff(answer, asked); diff != "" {
 		t.Errorf("asked by curl (-recommend +curl):\n%s", diff)
 	}
-	if code, stdout, stderr := server.stop(); code != ExitOK || stdout != "" {
+	if code, stdout, stderr := server.stop(); code != console.ExitOK || stdout != "" {
 		t.Errorf("after Ctrl-C: exit %d, printed %q, error %q; want 0", code, stdout, stderr)
 	}
 }
@@ -126,7 +133,7 @@ func TestRecommendFromReport(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "report")
 	replay := []string{"replay", fixture("two-machine-sizes"), "--control-plane", "memory", "--for", "26s", "--report-dir", dir}
 	code, _, stderr := run(t, t.Context(), append(replay, "--full-snapshots")...)
-	if code == ExitFailed {
+	if code == console.ExitFailed {
 		t.Fatal(stderr)
 	}
 	for _, moment := range []string{"start", "end"} {
@@ -139,7 +146,7 @@ func TestRecommendFromReport(t *testing.T) {
 		}
 	}
 	code, _, stderr = run(t, t.Context(), "recommend", "--snapshot", filepath.Join(dir, "report.json"))
-	if code != ExitFailed || !strings.Contains(stderr, "is a whole report: give it with --report") {
+	if code != console.ExitFailed || !strings.Contains(stderr, "is a whole report: give it with --report") {
 		t.Errorf("a report as a snapshot: exit %d, %s", code, stderr)
 	}
 	// The snapshot by itself, as jq .end takes it out.
@@ -157,11 +164,11 @@ func TestRecommendFromReport(t *testing.T) {
 		t.Errorf("the snapshot by itself (-report +snapshot):\n%s", diff)
 	}
 	code, _, stderr = run(t, t.Context(), replay...)
-	if code == ExitFailed {
+	if code == console.ExitFailed {
 		t.Fatal(stderr)
 	}
 	code, _, stderr = run(t, t.Context(), "recommend", "--report", dir)
-	if code != ExitFailed || !strings.Contains(stderr, "--full-snapshots") {
+	if code != console.ExitFailed || !strings.Contains(stderr, "--full-snapshots") {
 		t.Errorf("a report with summaries: exit %d, %s", code, stderr)
 	}
 }
@@ -197,7 +204,7 @@ func TestRecommendErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := run(t, t.Context(), append([]string{"recommend"}, c.args...)...)
-			if code != ExitFailed || !strings.Contains(stderr, c.want) || stdout != "" {
+			if code != console.ExitFailed || !strings.Contains(stderr, c.want) || stdout != "" {
 				t.Errorf("exit %d, printed %q, error %q; want an error with %q", code, stdout, stderr, c.want)
 			}
 		})
@@ -223,7 +230,7 @@ func TestRecommenderServeErrors(t *testing.T) {
 		{[]string{"--region", "r"}, "--region goes with --prices"},
 	} {
 		code, stdout, stderr := run(t, t.Context(), append([]string{"recommender", "serve"}, c.args...)...)
-		if code != ExitFailed || !strings.Contains(stderr, c.want) || stdout != "" {
+		if code != console.ExitFailed || !strings.Contains(stderr, c.want) || stdout != "" {
 			t.Errorf("%v: exit %d, printed %q, error %q; want an error with %q", c.args, code, stdout, stderr, c.want)
 		}
 	}
@@ -234,11 +241,11 @@ func TestRecommenderServeForOthers(t *testing.T) {
 	token := written(t, "token", []byte("a-token-that-is-long-enough\n"))
 	server := startRecommender(t, "--token-file", token, "--prices", written(t, "prices.yaml", []byte(stdPrices)), "--max-concurrent", "1", "--timeout", "30s")
 	args := []string{"recommend", "--history", fixture("two-machine-sizes"), "--at", "+26s", "--server", server.url}
-	if code, _, stderr := run(t, t.Context(), args...); code != ExitFailed || !strings.Contains(stderr, "401 token: the token is missing or wrong") {
+	if code, _, stderr := run(t, t.Context(), args...); code != console.ExitFailed || !strings.Contains(stderr, "401 token: the token is missing or wrong") {
 		t.Errorf("without the token: exit %d, %s", code, stderr)
 	}
 	code, stdout, stderr := run(t, t.Context(), append(args, "--token-file", token)...)
-	if code != ExitOK || !strings.Contains(stdout, "scoring least-cost") {
+	if code != console.ExitOK || !strings.Contains(stdout, "scoring least-cost") {
 		t.Errorf("with the token: exit %d, %s%s", code, stdout, stderr)
 	}
 }

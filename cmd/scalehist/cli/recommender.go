@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/klog/v2"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/cmd/scalehist/replays"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/recommender/api"
 	"github.com/scalehist/scalehist/recorder/web"
@@ -21,7 +23,7 @@ import (
 
 func init() { register(newRecommenderCommand) }
 
-func newRecommenderCommand(s IO) *cobra.Command {
+func newRecommenderCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recommender",
 		Short: "The recommender as a service",
@@ -38,14 +40,14 @@ func newRecommenderCommand(s IO) *cobra.Command {
 
 // recommenderFlags are the flags of `scalehist recommender serve`.
 type recommenderFlags struct {
-	access                     accessFlags
+	access                     console.AccessFlags
 	maxBody                    string
 	maxConcurrent, parallelism int
 	timeout                    time.Duration
-	prices                     priceFlags
+	prices                     replays.PriceFlags
 }
 
-func newRecommenderServeCommand(s IO) *cobra.Command {
+func newRecommenderServeCommand(s console.IO) *cobra.Command {
 	var f recommenderFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -73,35 +75,35 @@ Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
 	}
 	flags := cmd.Flags()
-	f.access.add(cmd, "127.0.0.1:8600", "the API")
+	f.access.Add(cmd, "127.0.0.1:8600", "the API")
 	flags.IntVar(&f.maxConcurrent, "max-concurrent", api.DefaultMaxConcurrent, "most recommendations at once")
 	flags.IntVar(&f.parallelism, "parallelism", 0, "simulations that a recommendation runs at once; 0: one per processor")
 	flags.StringVar(&f.maxBody, "max-body", "64Mi", "largest request, unpacked")
 	flags.DurationVar(&f.timeout, "timeout", api.DefaultTimeout, "longest time for a request")
-	f.prices.add(cmd)
+	f.prices.Add(cmd)
 	return cmd
 }
 
 // options are the server's, and the TLS files if there are any. Who listens to others must tell them apart.
 func (f *recommenderFlags) options(cmd *cobra.Command, address *net.TCPAddr) (api.Options, *web.TLSFiles, error) {
-	v := currentVersion()
+	v := console.CurrentVersion()
 	o := api.Options{Recommender: recommender.New(), MaxConcurrent: f.maxConcurrent, Parallelism: f.parallelism, Timeout: f.timeout, Version: v.Scalehist, Commit: v.Commit,
-		ClientCertificates: f.access.clientCA != "", LocalHosts: f.access.localHosts(address), Hosts: f.access.hosts}
+		ClientCertificates: f.access.ClientCA != "", LocalHosts: f.access.LocalHosts(address), Hosts: f.access.Hosts}
 	limit, err := resource.ParseQuantity(f.maxBody)
 	if err != nil || limit.Value() <= 0 {
-		return o, nil, UsageErrorf(cmd, "--max-body %s: write a size such as 64Mi", f.maxBody)
+		return o, nil, console.UsageErrorf(cmd, "--max-body %s: write a size such as 64Mi", f.maxBody)
 	}
 	o.MaxBody = limit.Value()
 	if f.maxConcurrent <= 0 || f.timeout <= 0 || f.parallelism < 0 {
-		return o, nil, UsageErrorf(cmd, "--max-concurrent and --timeout must be more than 0, --parallelism not negative")
+		return o, nil, console.UsageErrorf(cmd, "--max-concurrent and --timeout must be more than 0, --parallelism not negative")
 	}
-	if err := f.access.check(cmd, "", address); err != nil {
+	if err := f.access.Check(cmd, "", address); err != nil {
 		return o, nil, err
 	}
-	if o.Prices, err = f.prices.table(cmd); err != nil {
+	if o.Prices, err = f.prices.Table(cmd); err != nil {
 		return o, nil, err
 	}
-	tokens, files, err := f.access.credentials()
+	tokens, files, err := f.access.Credentials()
 	if err != nil {
 		return o, nil, fmt.Errorf("recommender serve: %w", err)
 	}
@@ -111,10 +113,10 @@ func (f *recommenderFlags) options(cmd *cobra.Command, address *net.TCPAddr) (ap
 	return o, files, nil
 }
 
-func (f *recommenderFlags) run(cmd *cobra.Command, s IO) error {
-	address, err := net.ResolveTCPAddr("tcp", f.access.listen)
+func (f *recommenderFlags) run(cmd *cobra.Command, s console.IO) error {
+	address, err := net.ResolveTCPAddr("tcp", f.access.Listen)
 	if err != nil {
-		return UsageErrorf(cmd, "--listen %s: %w", f.access.listen, err)
+		return console.UsageErrorf(cmd, "--listen %s: %w", f.access.Listen, err)
 	}
 	options, files, err := f.options(cmd, address)
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // certificateFiles are a certificate for 127.0.0.1 that signs itself, for servers and clients, and its key.
@@ -70,7 +72,7 @@ func TestRecommenderAccess(t *testing.T) {
 				t.Errorf("-in process +over TLS:\n%s", diff)
 			}
 			code, stdout, stderr := run(t, t.Context(), append(append([]string{"recommend", "--server", server.url}, c.refused...), from...)...)
-			if code != ExitFailed || stdout != "" {
+			if code != console.ExitFailed || stdout != "" {
 				t.Errorf("exit %d: %s", code, stdout)
 			}
 			for _, part := range c.error {
@@ -82,10 +84,10 @@ func TestRecommenderAccess(t *testing.T) {
 			for i := 0; i < len(c.client); i += 2 {
 				engine = append(engine, "--autoscaler-flag=--remote-"+strings.TrimPrefix(c.client[i], "--")+"="+c.client[i+1])
 			}
-			if code, stdout, stderr := run(t, t.Context(), engine...); code != ExitOK || !strings.Contains(stdout, "batch") {
+			if code, stdout, stderr := run(t, t.Context(), engine...); code != console.ExitOK || !strings.Contains(stdout, "batch") {
 				t.Errorf("replay: exit %d: %s", code, stderr)
 			}
-			if code, _, stderr := server.stop(); code != ExitOK {
+			if code, _, stderr := server.stop(); code != console.ExitOK {
 				t.Errorf("stopped with %d: %s", code, stderr)
 			}
 		})
@@ -106,7 +108,7 @@ func TestRecommenderServeFlags(t *testing.T) {
 		{[]string{"--max-concurrent", "0"}, "must be more than 0"},
 	} {
 		code, _, stderr := run(t, t.Context(), append([]string{"recommender", "serve", "--listen", "127.0.0.1:0"}, c.args...)...)
-		if code != ExitFailed || !strings.Contains(stderr, c.want) {
+		if code != console.ExitFailed || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: exit %d, %q, want %q", c.args, code, stderr, c.want)
 		}
 	}

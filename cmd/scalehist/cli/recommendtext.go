@@ -5,11 +5,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/recommender"
 )
 
 // printRecommendation shows a recommendation to people: what to do, why, what is left.
-func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommendation) {
+func printRecommendation(s console.IO, q *recommender.Request, r *recommender.Recommendation) {
 	s.Printf("%s, strategy %s, scoring %s\n", q.Now.UTC().Format("2006-01-02T15:04:05Z"), r.Strategy, r.Scoring)
 	money := func(v *float64) string {
 		if v == nil {
@@ -20,8 +21,8 @@ func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommenda
 	if len(r.ScaleUps) == 0 {
 		s.Printf("\nNo node group should grow.\n")
 	} else {
-		t := Table{Title: "\nScale up", Columns: []Column{{Name: "node group"}, {Name: "zone"}, {Name: "machine type"}, {Name: "from", Right: true}, {Name: "to", Right: true}, {Name: "price per hour", Right: true}}}
-		nodes := Table{Title: "\nNew nodes", Columns: []Column{{Name: "node"}, {Name: "pods", Right: true}, {Name: "takes"}, {Name: "reason"}}}
+		t := console.Table{Title: "\nScale up", Columns: []console.Column{{Name: "node group"}, {Name: "zone"}, {Name: "machine type"}, {Name: "from", Right: true}, {Name: "to", Right: true}, {Name: "price per hour", Right: true}}}
+		nodes := console.Table{Title: "\nNew nodes", Columns: []console.Column{{Name: "node"}, {Name: "pods", Right: true}, {Name: "takes"}, {Name: "reason"}}}
 		why := map[string]string{}
 		for _, step := range r.Steps {
 			why[step.Node] = step.Reason
@@ -36,11 +37,11 @@ func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommenda
 				nodes.Rows = append(nodes.Rows, []string{n.Name, strconv.Itoa(len(n.Pods)), someOf(n.Pods, 3), reason})
 			}
 		}
-		s.PrintTable(t, FormatTable)
-		s.PrintTable(nodes, FormatTable)
+		s.PrintTable(t, console.FormatTable)
+		s.PrintTable(nodes, console.FormatTable)
 	}
 	if len(r.ScaleDowns) > 0 {
-		t := Table{Title: "\nCould go", Columns: []Column{{Name: "node"}, {Name: "node group"}, {Name: "utilization", Right: true}, {Name: "saves per hour", Right: true}, {Name: "pods land on"}}}
+		t := console.Table{Title: "\nCould go", Columns: []console.Column{{Name: "node"}, {Name: "node group"}, {Name: "utilization", Right: true}, {Name: "saves per hour", Right: true}, {Name: "pods land on"}}}
 		for _, d := range r.ScaleDowns {
 			var land []string
 			for _, p := range d.Pods {
@@ -51,11 +52,11 @@ func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommenda
 			}
 			t.Rows = append(t.Rows, []string{d.Node, d.NodeGroup, fmt.Sprintf("%.0f %%", 100*d.Utilization), money(d.PricePerHour), someOf(land, 3)})
 		}
-		s.PrintTable(t, FormatTable)
+		s.PrintTable(t, console.FormatTable)
 	}
 	printReasons(s, "\nStay", "node", len(r.Stays), func(i int) (string, string) { return r.Stays[i].Node, r.Stays[i].Reason })
 	if len(r.Unplaced) > 0 {
-		t := Table{Title: "\nPods without a place", Columns: []Column{{Name: "pod"}, {Name: "node group"}, {Name: "reason"}}}
+		t := console.Table{Title: "\nPods without a place", Columns: []console.Column{{Name: "pod"}, {Name: "node group"}, {Name: "reason"}}}
 		for _, u := range r.Unplaced {
 			if len(u.Groups) == 0 {
 				t.Rows = append(t.Rows, []string{u.Pod, "", u.Message})
@@ -68,7 +69,7 @@ func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommenda
 				t.Rows = append(t.Rows, []string{name, g.NodeGroup, g.Reason})
 			}
 		}
-		s.PrintTable(t, FormatTable)
+		s.PrintTable(t, console.FormatTable)
 	}
 	printReasons(s, "\nCannot grow", "node group", len(r.Skipped), func(i int) (string, string) { return r.Skipped[i].NodeGroup, r.Skipped[i].Reason })
 	s.Printf("\n")
@@ -91,16 +92,16 @@ func printRecommendation(s IO, q *recommender.Request, r *recommender.Recommenda
 	}
 }
 
-func printReasons(s IO, title, column string, n int, row func(int) (string, string)) {
+func printReasons(s console.IO, title, column string, n int, row func(int) (string, string)) {
 	if n == 0 {
 		return
 	}
-	t := Table{Title: title, Columns: []Column{{Name: column}, {Name: "reason"}}}
+	t := console.Table{Title: title, Columns: []console.Column{{Name: column}, {Name: "reason"}}}
 	for i := range n {
 		name, reason := row(i)
 		t.Rows = append(t.Rows, []string{name, reason})
 	}
-	s.PrintTable(t, FormatTable)
+	s.PrintTable(t, console.FormatTable)
 }
 
 // someOf lists the first few of names.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
 	"github.com/scalehist/scalehist/recorder/history"
 )
@@ -79,9 +80,9 @@ func TestRecord(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var out bytes.Buffer
 		errs := &waitingBuffer{text: "node groups from labels:pool; Ctrl-C stops", found: stop}
-		code := Execute(ctx, []string{"record", "--kubeconfig", config, "-o", db, "--node-groups", "labels:pool"}, IO{Out: &out, Err: errs})
+		code := Execute(ctx, []string{"record", "--kubeconfig", config, "-o", db, "--node-groups", "labels:pool"}, console.IO{Out: &out, Err: errs})
 		stop()
-		if code != ExitOK || !strings.Contains(out.String(), "node groups from labels:pool") {
+		if code != console.ExitOK || !strings.Contains(out.String(), "node groups from labels:pool") {
 			t.Fatalf("exit %d, printed %q, error %q; want 0 and a summary", code, out.String(), errs)
 		}
 	}

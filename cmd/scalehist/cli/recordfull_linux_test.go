@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -55,7 +56,7 @@ func recordOnAFullDisk(t *testing.T, client kubernetes.Interface, config string)
 		return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 	}
 	code, out, said := full(8<<10, func(*exec.Cmd) { t.Error("a recording that has no file goes on") })
-	if code != ExitFailed || out != "" || !strings.Contains(said, "scalehist: record: history "+db) {
+	if code != console.ExitFailed || out != "" || !strings.Contains(said, "scalehist: record: history "+db) {
 		t.Errorf("without room for a file: exit %d, printed %q, error %q", code, out, said)
 	}
 	for i := range 60 {
@@ -73,8 +74,8 @@ func recordOnAFullDisk(t *testing.T, client kubernetes.Interface, config string)
 			t.Error(err)
 		}
 	})
-	if code != ExitFailed || out != "" || !strings.Contains(said, "scalehist: record: recorder: the recording was stopped while the history could not be written, what was seen since is lost") {
-		t.Errorf("exit %d, printed %q, error %q; want %d and what is lost", code, out, said, ExitFailed)
+	if code != console.ExitFailed || out != "" || !strings.Contains(said, "scalehist: record: recorder: the recording was stopped while the history could not be written, what was seen since is lost") {
+		t.Errorf("exit %d, printed %q, error %q; want %d and what is lost", code, out, said, console.ExitFailed)
 	}
 	h, err := history.Open(t.Context(), db)
 	var empty *history.EmptyError

@@ -9,13 +9,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/cmd/scalehist/histories"
 )
 
 // TestRecordForEnds: --for ends also where the API server begins to answer and never comes to an end, at the first question and in a list.
 func TestRecordForEnds(t *testing.T) {
-	was := leastStart
-	leastStart = 300 * time.Millisecond
-	t.Cleanup(func() { leastStart = was })
+	was := histories.LeastStart
+	histories.LeastStart = 300 * time.Millisecond
+	t.Cleanup(func() { histories.LeastStart = was })
 	for name, dribbles := range map[string]func(path string) bool{
 		"everything": func(string) bool { return true },
 		"lists":      func(path string) bool { return strings.HasSuffix(path, "/pods") || strings.HasSuffix(path, "/nodes") },
@@ -49,7 +52,7 @@ func TestRecordForEnds(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			code, _, stderr := run(t, ctx, "record", "-o", filepath.Join(t.TempDir(), "x.db"), "--kubeconfig", config, "--for", "10ms")
-			if code != ExitFailed || !strings.Contains(stderr, "had not listed everything after 300ms") {
+			if code != console.ExitFailed || !strings.Contains(stderr, "had not listed everything after 300ms") {
 				t.Errorf("exit %d: %s", code, stderr)
 			}
 		})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalehist/scalehist/cmd/scalehist/cli"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 func TestRedact(t *testing.T) {
@@ -16,7 +16,7 @@ func TestRedact(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	code, out, errs := scalehist(t, "", "redact", src, "-f", in("a.db"), "--save-salt", in("salt"), "--save-mapping", in("map.json"))
-	if code != cli.ExitOK || !strings.Contains(out, "words replaced") || !strings.Contains(out, "node group") {
+	if code != console.ExitOK || !strings.Contains(out, "words replaced") || !strings.Contains(out, "node group") {
 		t.Fatalf("redact: %d\n%s%s", code, out, errs)
 	}
 	for _, secret := range []string{"salt", "map.json"} {
@@ -41,7 +41,7 @@ func TestRedact(t *testing.T) {
 		Names      map[string]int `json:"names"`
 		HashLength int            `json:"hashLength"`
 	}
-	if err := json.Unmarshal([]byte(out), &result); code != cli.ExitOK || err != nil || result.History != in("b.db") || result.Words == 0 || result.Names["pod"] == 0 {
+	if err := json.Unmarshal([]byte(out), &result); code != console.ExitOK || err != nil || result.History != in("b.db") || result.Words == 0 || result.Names["pod"] == 0 {
 		t.Fatalf("redact -o json: %d %v\n%s%s", code, err, out, errs)
 	}
 	first, err := os.ReadFile(in("a.db"))
@@ -51,7 +51,7 @@ func TestRedact(t *testing.T) {
 	if second, err := os.ReadFile(in("b.db")); err != nil || !bytes.Equal(first, second) {
 		t.Errorf("the saved salt makes another file (%v)", err)
 	}
-	if code, out, errs = scalehist(t, "", "inspect", in("a.db")); code != cli.ExitOK || !strings.Contains(out, "NodeGroup") {
+	if code, out, errs = scalehist(t, "", "inspect", in("a.db")); code != console.ExitOK || !strings.Contains(out, "NodeGroup") {
 		t.Errorf("inspect: %d\n%s%s", code, out, errs)
 	}
 }
@@ -60,7 +60,7 @@ func TestRedactKeeps(t *testing.T) {
 	src := filepath.Join("..", "..", "..", "fixtures", "gpu-taints", "recording.db")
 	dst := filepath.Join(t.TempDir(), "out.db")
 	code, _, errs := scalehist(t, "", "redact", src, "-f", dst, "--keep-labels", "pool")
-	if code != cli.ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("redact: %d\n%s", code, errs)
 	}
 	_, log, _ := scalehist(t, "", "export", dst)
@@ -94,8 +94,8 @@ func TestRedactRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		code, _, errs := scalehist(t, "", tt.args...)
-		if code != cli.ExitFailed || !strings.Contains(errs, tt.want) {
-			t.Errorf("%s: exit %d, want %d and %q:\n%s", tt.name, code, cli.ExitFailed, tt.want, errs)
+		if code != console.ExitFailed || !strings.Contains(errs, tt.want) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s", tt.name, code, console.ExitFailed, tt.want, errs)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "x.db")); err == nil {
 			t.Errorf("%s: a file was made", tt.name)
@@ -109,7 +109,7 @@ func TestDoctorOfCopy(t *testing.T) {
 	for _, name := range []string{"aws-burst", "ca-burst-two-sizes", "ca-staggered-burst", "gpu-taints", "safe-to-evict", "ca-stockout-fallback"} {
 		src := filepath.Join("..", "..", "..", "fixtures", name, "recording.db")
 		dst := filepath.Join(t.TempDir(), "out.db")
-		if code, out, errs := scalehist(t, "", "redact", src, "-f", dst); code != cli.ExitOK {
+		if code, out, errs := scalehist(t, "", "redact", src, "-f", dst); code != console.ExitOK {
 			t.Fatalf("redact %s: %d\n%s%s", name, code, out, errs)
 		}
 		found := func(path string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 func fixture(name string) string {
@@ -94,8 +95,8 @@ func TestReplayErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			code, stdout, stderr := run(t, t.Context(), append([]string{"replay"}, tt.args...)...)
-			if code != ExitFailed || stdout != "" || strings.Count(stderr, "scalehist: ") != 1 {
-				t.Errorf("exit %d, printed %q; want %d, and one error:\n%s", code, stdout, ExitFailed, stderr)
+			if code != console.ExitFailed || stdout != "" || strings.Count(stderr, "scalehist: ") != 1 {
+				t.Errorf("exit %d, printed %q; want %d, and one error:\n%s", code, stdout, console.ExitFailed, stderr)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(stderr, want) {
@@ -111,7 +112,7 @@ func TestReplayAgrees(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "report")
 	prices := written(t, "prices.yaml", []byte("currency: EUR\nmachineTypes: {std-4: 0.2}\n"))
 	code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"), "-o", "json", "--report-dir", dir, "--prices", prices)
-	if code != ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	var keys map[string]json.RawMessage
@@ -157,7 +158,7 @@ func TestReplayAgrees(t *testing.T) {
 // TestReplayDiffers: exit code 1, and the text says what differs.
 func TestReplayDiffers(t *testing.T) {
 	code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"), "--bounds", "std=1:6")
-	if code != ExitDiffered {
+	if code != console.ExitDiffered {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	for _, want := range []string{"std", "differ"} {
@@ -174,7 +175,7 @@ func TestReplayDiffers(t *testing.T) {
 func TestReplayFaults(t *testing.T) {
 	file := written(t, "faults.yaml", []byte("faults:\n- {kind: spot-reclaim, nodeGroup: std, from: +50s}\n"))
 	code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"), "--fault", "refuse:std@..+1m", "--faults", file, "-o", "json")
-	if code == ExitFailed {
+	if code == console.ExitFailed {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	var r scalehist.ReplayReport
@@ -194,7 +195,7 @@ func TestReplayFaults(t *testing.T) {
 
 func TestReplayWindow(t *testing.T) {
 	code, stdout, stderr := run(t, t.Context(), "replay", fixture("two-machine-sizes"), "--from", "+90s", "--to", "-10s", "-o", "json")
-	if code != ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("exit %d: %s\n%s", code, stderr, stdout)
 	}
 	var r scalehist.ReplayReport
@@ -210,8 +211,8 @@ func TestReplayInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	code, _, stderr := run(t, ctx, "replay", fixture("max-size-reached"))
-	if code != ExitInterrupted || !strings.HasSuffix(stderr, "scalehist: interrupted\n") {
-		t.Errorf("exit %d and %q, want %d and that it was interrupted", code, stderr, ExitInterrupted)
+	if code != console.ExitInterrupted || !strings.HasSuffix(stderr, "scalehist: interrupted\n") {
+		t.Errorf("exit %d and %q, want %d and that it was interrupted", code, stderr, console.ExitInterrupted)
 	}
 }
 
@@ -230,8 +231,8 @@ func TestReplayWithoutBinaries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("KUBEBUILDER_ASSETS", tt.assets)
 			code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"), "--control-plane", "envtest")
-			if code != ExitFailed || stdout != "" {
-				t.Errorf("exit %d, printed %q, want %d", code, stdout, ExitFailed)
+			if code != console.ExitFailed || stdout != "" {
+				t.Errorf("exit %d, printed %q, want %d", code, stdout, console.ExitFailed)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(stderr, want) {

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // ending is how long a process may take to end. It takes a fraction of a second; the replay that it leaves would take days.
@@ -55,8 +57,8 @@ func TestReplaySignalled(t *testing.T) {
 				last = lines.Text()
 			}
 			_ = cmd.Wait() // its exit code is looked at
-			if code := cmd.ProcessState.ExitCode(); code != ExitInterrupted || last != "scalehist: interrupted" || stdout.Len() > 0 {
-				t.Errorf("exit %d, said %q last and printed %q; want %d and that it was interrupted", code, last, stdout.String(), ExitInterrupted)
+			if code := cmd.ProcessState.ExitCode(); code != console.ExitInterrupted || last != "scalehist: interrupted" || stdout.Len() > 0 {
+				t.Errorf("exit %d, said %q last and printed %q; want %d and that it was interrupted", code, last, stdout.String(), console.ExitInterrupted)
 			}
 			if len(children) != c.children {
 				t.Errorf("%d processes were running with it, want %d: %v", len(children), c.children, children)

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // long is a replay that nobody waits for.
@@ -19,7 +21,7 @@ func TestReplayOnATerminal(t *testing.T) {
 	tt.press("\x03")
 	code, out := tt.wait()
 	after := out[strings.LastIndex(out, "\x1b[J")+3:]
-	if code != ExitInterrupted || strings.TrimSpace(after) != "scalehist: interrupted" {
+	if code != console.ExitInterrupted || strings.TrimSpace(after) != "scalehist: interrupted" {
 		t.Errorf("exit %d, and %q is left below", code, after)
 	}
 	if coloured(out) || strings.Contains(out, "\x1b[?") {
@@ -31,7 +33,7 @@ func TestReplayOnATerminal(t *testing.T) {
 func TestReplayOnADumbTerminal(t *testing.T) {
 	args := long()
 	code, out := onTerminal(t, 100, 30, []string{"TERM=dumb"}, append(args[:len(args)-2], "-o", "wide")...).wait()
-	if code == ExitFailed || strings.Contains(out, "\x1b") || !strings.Contains(out, "decisions (") {
+	if code == console.ExitFailed || strings.Contains(out, "\x1b") || !strings.Contains(out, "decisions (") {
 		t.Errorf("exit %d, printed\n%q", code, out)
 	}
 }

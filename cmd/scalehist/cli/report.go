@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/cmd/scalehist/replays"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/report/html"
 )
@@ -18,7 +20,7 @@ type reportFlags struct {
 	labels []string
 }
 
-func newReportCommand(s IO) *cobra.Command {
+func newReportCommand(s console.IO) *cobra.Command {
 	f := &reportFlags{}
 	cmd := &cobra.Command{
 		Use:   "report REPORT... -o FILE.html",
@@ -41,7 +43,7 @@ behind the # of the page's address opens a moment: #t=+20s, #loop=2, #pod=defaul
   # The page on standard output
   scalehist report gen/prod -o - | ssh web 'cat > /srv/report.html'`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeReports,
+		ValidArgsFunction: replays.CompleteReports,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runReport(cmd, s, f, args) },
 	}
 	flags := cmd.Flags()
@@ -53,27 +55,27 @@ behind the # of the page's address opens a moment: #t=+20s, #loop=2, #pod=defaul
 	return cmd
 }
 
-func runReport(cmd *cobra.Command, s IO, f *reportFlags, args []string) error {
+func runReport(cmd *cobra.Command, s console.IO, f *reportFlags, args []string) error {
 	if len(args) == 0 {
-		return UsageErrorf(cmd, "%s: give a report, or several: report.json, or the directory of 'scalehist replay --report-dir'", cmd.CommandPath())
+		return console.UsageErrorf(cmd, "%s: give a report, or several: report.json, or the directory of 'scalehist replay --report-dir'", cmd.CommandPath())
 	}
-	labels := labelsOf(args)
+	labels := replays.LabelsOf(args)
 	if f.labels != nil {
 		if len(f.labels) != len(args) {
-			return UsageErrorf(cmd, "--label: %s for %s", plural.Of(len(f.labels), "label"), plural.Of(len(args), "report"))
+			return console.UsageErrorf(cmd, "--label: %s for %s", plural.Of(len(f.labels), "label"), plural.Of(len(args), "report"))
 		}
 		labels = f.labels
 	}
 	var in html.Input
 	for i, path := range args {
-		r, err := readReport(path)
+		r, err := console.ReadReport(path)
 		if err != nil {
 			return err
 		}
 		in.Runs = append(in.Runs, html.Run{Label: labels[i], Report: r})
 	}
 	if f.out == "-" {
-		return html.Write(s.raw(), in)
+		return html.Write(s.Raw(), in)
 	}
 	out := f.out
 	if out == "" {

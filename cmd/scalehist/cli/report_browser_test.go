@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	reports "github.com/scalehist/scalehist/report"
 )
 
@@ -63,7 +64,7 @@ func TestReportInBrowser(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// reportPages are the pages that the tests open: a burst, a day, two runs and three of them, and a large one.
+// reportPages are the pages that the tests open: a burst, a day, two runs and three of them, workloads that are scaled, and a large one.
 func reportPages(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,13 +72,13 @@ func reportPages(t *testing.T) string {
 		out := filepath.Join(dir, name)
 		code, _, errs := run(t, t.Context(), append([]string{"replay", fixture(fixtureName), "--control-plane", "memory",
 			"--prices", filepath.Join("..", "..", "..", "examples", "gate", "prices.yaml"), "--report-dir", out}, args...)...)
-		if code != ExitOK && code != ExitDiffered {
+		if code != console.ExitOK && code != console.ExitDiffered {
 			t.Fatalf("replay %s: exit %d, %s", fixtureName, code, errs)
 		}
 		return out
 	}
 	page := func(out string, args ...string) {
-		if code, _, errs := run(t, t.Context(), append([]string{"report", "-o", filepath.Join(dir, out)}, args...)...); code != ExitOK {
+		if code, _, errs := run(t, t.Context(), append([]string{"report", "-o", filepath.Join(dir, out)}, args...)...); code != console.ExitOK {
 			t.Fatalf("report %s: exit %d, %s", out, code, errs)
 		}
 	}
@@ -88,6 +89,9 @@ func reportPages(t *testing.T) string {
 	page("idle.html", replayed("idle", "idle-after-burst"))
 	page("day.html", day)
 	page("compare.html", day, later, "--label", "as recorded", "--label", "unneeded-time=40m")
+	scaled60, scaled75 := filepath.Join("..", "..", "..", "report", "testdata", "explain", "hpa60.json"), filepath.Join("..", "..", "..", "report", "testdata", "explain", "hpa75.json")
+	page("workloads.html", scaled60)
+	page("scaled.html", scaled60, scaled75, "--label", "60 %", "--label", "75 %")
 	page("three.html", day, later, filepath.Join(day, "report.json"), "--label", "as recorded", "--label", "unneeded-time=40m", "--label", "the same again")
 	if err := reports.Save(filepath.Join(dir, "large"), largeReport(10_000, 200, 24*time.Hour)); err != nil {
 		t.Fatal(err)

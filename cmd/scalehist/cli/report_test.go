@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 func TestReportPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "two")
-	if code, _, errs := run(t, t.Context(), "replay", fixture("two-machine-sizes"), "--control-plane", "memory", "--report-dir", dir); code != ExitOK {
+	if code, _, errs := run(t, t.Context(), "replay", fixture("two-machine-sizes"), "--control-plane", "memory", "--report-dir", dir); code != console.ExitOK {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	saved, err := os.ReadFile(filepath.Join(dir, "report.html"))
@@ -20,20 +22,20 @@ func TestReportPage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "x.html")
 	code, stdout, errs := run(t, t.Context(), "report", dir, filepath.Join(dir, "report.json"), "--label", "one,two", "-o", out)
 	page, err := os.ReadFile(out)
-	if code != ExitOK || err != nil || !strings.Contains(stdout, out) || !strings.Contains(stdout, "open it in a browser") {
+	if code != console.ExitOK || err != nil || !strings.Contains(stdout, out) || !strings.Contains(stdout, "open it in a browser") {
 		t.Fatalf("exit %d, %v: %s%s", code, err, stdout, errs)
 	}
 	if !strings.Contains(string(page), `"label":"two"`) || !strings.Contains(string(page), `"pairs":[{"run":1}]`) {
 		t.Error("the page does not hold the second report against the first")
 	}
-	if code, stdout, errs = run(t, t.Context(), "report", dir, "--label", "virtualca", "-o", "-"); code != ExitOK || stdout != string(saved) {
+	if code, stdout, errs = run(t, t.Context(), "report", dir, "--label", "virtualca", "-o", "-"); code != console.ExitOK || stdout != string(saved) {
 		t.Errorf("exit %d, %d bytes on standard output, %d of replay's: %s", code, len(stdout), len(saved), errs)
 	}
 	if err := os.Remove(filepath.Join(dir, "report.html")); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "report.json")} {
-		if code, _, errs := run(t, t.Context(), "report", path); code != ExitOK {
+		if code, _, errs := run(t, t.Context(), "report", path); code != console.ExitOK {
 			t.Errorf("exit %d: %s", code, errs)
 		}
 		if err := os.Remove(filepath.Join(dir, "report.html")); err != nil {
@@ -55,7 +57,7 @@ func TestReportPage(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			code, _, errs := run(t, t.Context(), append([]string{"report"}, tt.args...)...)
-			if code != ExitFailed || !strings.Contains(errs, tt.want) {
+			if code != console.ExitFailed || !strings.Contains(errs, tt.want) {
 				t.Errorf("exit %d, want %q in %s", code, tt.want, errs)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // pageRun is what the test reads of the data of a page.
@@ -77,7 +78,7 @@ func TestUtilisationOfThePage(t *testing.T) {
 	for _, name := range []string{"full-day", "idle-after-burst", "empty-nodes-in-bulk", "one-drain-at-a-time"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if code, _, errs := run(t, t.Context(), "replay", fixture(name), "--control-plane", "memory", "--report-dir", dir); code == ExitFailed {
+			if code, _, errs := run(t, t.Context(), "replay", fixture(name), "--control-plane", "memory", "--report-dir", dir); code == console.ExitFailed {
 				t.Fatal(errs)
 			}
 			var r scalehist.ReplayReport

@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // run executes scalehist with buffers and returns what it printed.
 func run(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = Execute(ctx, args, IO{In: strings.NewReader(""), Out: &out, Err: &errs})
+	code = Execute(ctx, args, console.IO{In: strings.NewReader(""), Out: &out, Err: &errs})
 	return code, out.String(), errs.String()
 }
 
@@ -43,8 +45,8 @@ func TestRootErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			code, stdout, stderr := run(t, t.Context(), tt.args...)
-			if code != ExitFailed || !strings.Contains(stderr, tt.want) || stdout != "" {
-				t.Errorf("exit %d, printed %q and error %q; want exit %d and an error with %q", code, stdout, stderr, ExitFailed, tt.want)
+			if code != console.ExitFailed || !strings.Contains(stderr, tt.want) || stdout != "" {
+				t.Errorf("exit %d, printed %q and error %q; want exit %d and an error with %q", code, stdout, stderr, console.ExitFailed, tt.want)
 			}
 			if n := strings.Count(stderr, "scalehist: "); n != 1 {
 				t.Errorf("the error is printed %d times, want once:\n%s", n, stderr)
@@ -67,11 +69,11 @@ clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]}`
 
 func TestVersion(t *testing.T) {
 	code, stdout, _ := run(t, t.Context(), "version")
-	if code != ExitOK || !strings.Contains(stdout, "kubernetes v1.") {
+	if code != console.ExitOK || !strings.Contains(stdout, "kubernetes v1.") {
 		t.Errorf("exit %d, printed %q; want 0 and the version of Kubernetes", code, stdout)
 	}
 	code, stdout, _ = run(t, t.Context(), "version", "-o", "json")
-	if code != ExitOK || !strings.Contains(stdout, `"kubernetes": "v1.`) || !strings.Contains(stdout, `"report": "scalehist.io/report/v1"`) || !strings.Contains(stdout, `"history": `) {
+	if code != console.ExitOK || !strings.Contains(stdout, `"kubernetes": "v1.`) || !strings.Contains(stdout, `"report": "scalehist.io/report/v1"`) || !strings.Contains(stdout, `"history": `) {
 		t.Errorf("exit %d, printed %q; want 0 and JSON", code, stdout)
 	}
 }
@@ -79,7 +81,7 @@ func TestVersion(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		code, stdout, stderr := run(t, t.Context(), "completion", shell)
-		if code != ExitOK || !strings.Contains(stdout, "scalehist") {
+		if code != console.ExitOK || !strings.Contains(stdout, "scalehist") {
 			t.Errorf("%s: exit %d, error %q; want a script", shell, code, stderr)
 		}
 	}
@@ -95,18 +97,18 @@ func TestReport(t *testing.T) {
 		code int
 		text string
 	}{
-		{"done", t.Context(), nil, ExitOK, ""},
-		{"differed", t.Context(), Differed(), ExitDiffered, ""},
-		{"differed with words", t.Context(), fmt.Errorf("replay: %w", &ExitError{Code: ExitDiffered, Err: errors.New("two groups differ")}),
-			ExitDiffered, "scalehist: replay: two groups differ\n"},
-		{"failed", t.Context(), errors.New("x.db: not there"), ExitFailed, "scalehist: x.db: not there\n"},
-		{"interrupted", cancelled, fmt.Errorf("replay: %w", context.Canceled), ExitInterrupted, "scalehist: interrupted\n"},
-		{"failed while interrupted", cancelled, errors.New("disk full"), ExitFailed, "scalehist: disk full\n"},
+		{"done", t.Context(), nil, console.ExitOK, ""},
+		{"differed", t.Context(), console.Differed(), console.ExitDiffered, ""},
+		{"differed with words", t.Context(), fmt.Errorf("replay: %w", &console.ExitError{Code: console.ExitDiffered, Err: errors.New("two groups differ")}),
+			console.ExitDiffered, "scalehist: replay: two groups differ\n"},
+		{"failed", t.Context(), errors.New("x.db: not there"), console.ExitFailed, "scalehist: x.db: not there\n"},
+		{"interrupted", cancelled, fmt.Errorf("replay: %w", context.Canceled), console.ExitInterrupted, "scalehist: interrupted\n"},
+		{"failed while interrupted", cancelled, errors.New("disk full"), console.ExitFailed, "scalehist: disk full\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if code := report(tt.ctx, &out, tt.err); code != tt.code || out.String() != tt.text {
+			if code := console.Report(tt.ctx, &out, tt.err); code != tt.code || out.String() != tt.text {
 				t.Errorf("exit %d and %q, want %d and %q", code, out.String(), tt.code, tt.text)
 			}
 		})
@@ -114,19 +116,19 @@ func TestReport(t *testing.T) {
 }
 
 func TestPrintTable(t *testing.T) {
-	table := Table{Title: "groups", Columns: []Column{{Name: "name"}, {Name: "size", Right: true}, {Name: "zone", Wide: true}},
+	table := console.Table{Title: "groups", Columns: []console.Column{{Name: "name"}, {Name: "size", Right: true}, {Name: "zone", Wide: true}},
 		Rows: [][]string{{"a-small", "3", "z1"}, {"b", "12", "z2"}}}
 	var wide bytes.Buffer
-	IO{Out: &wide}.PrintTable(Table{Columns: table.Columns[:2], Rows: [][]string{{"ノード群", "3"}, {"👩‍👩‍👧‍👦", "12"}, {"e\u0301tage", "4"}}}, FormatTable)
+	console.IO{Out: &wide}.PrintTable(console.Table{Columns: table.Columns[:2], Rows: [][]string{{"ノード群", "3"}, {"👩‍👩‍👧‍👦", "12"}, {"e\u0301tage", "4"}}}, console.FormatTable)
 	if want := "NAME      SIZE\nノード群     3\n👩‍👩‍👧‍👦          12\ne\u0301tage        4\n"; wide.String() != want {
 		t.Errorf("wide characters:\n%swant\n%s", wide.String(), want)
 	}
-	for format, want := range map[Format]string{
-		FormatTable: "groups\nNAME     SIZE\na-small     3\nb          12\n",
-		FormatWide:  "groups\nNAME     SIZE  ZONE\na-small     3  z1\nb          12  z2\n",
+	for format, want := range map[console.Format]string{
+		console.FormatTable: "groups\nNAME     SIZE\na-small     3\nb          12\n",
+		console.FormatWide:  "groups\nNAME     SIZE  ZONE\na-small     3  z1\nb          12  z2\n",
 	} {
 		var out bytes.Buffer
-		IO{Out: &out}.PrintTable(table, format)
+		console.IO{Out: &out}.PrintTable(table, format)
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", format, diff)
 		}
@@ -152,7 +154,7 @@ func TestTimeFlag(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.value, func(t *testing.T) {
-			var f TimeFlag
+			var f console.TimeFlag
 			err := f.Set(tt.value)
 			var got time.Time
 			if err == nil {
@@ -169,7 +171,7 @@ func TestTimeFlag(t *testing.T) {
 			}
 		})
 	}
-	var unset TimeFlag
+	var unset console.TimeFlag
 	if got, err := unset.Resolve(start, end, end); err != nil || !got.Equal(end) {
 		t.Errorf("unset flag: %s, %v; want the fallback", got, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // TestScenario: sweep and compare take a scenario by its name, from where a checkout has them or from a directory.
@@ -27,14 +29,14 @@ func TestScenario(t *testing.T) {
 	for _, where := range [][]string{{"--scenario", "two-machine-sizes"}, {"--scenario", "burst", "--fixtures", dir}, {"--scenario", "calm", "--fixtures", dir}} {
 		for _, command := range []string{"sweep", "compare"} {
 			code, stdout, stderr := run(t, t.Context(), append([]string{command, "--control-plane", "memory", "--set", set}, where...)...)
-			if code != ExitOK || !strings.Contains(stdout, "most-pods") {
+			if code != console.ExitOK || !strings.Contains(stdout, "most-pods") {
 				t.Errorf("%s %v: exit %d, %s\n%s", command, where, code, stderr, stdout)
 			}
 		}
 	}
 	code, stdout, stderr := run(t, t.Context(), "sweep", "--scenario", "burst", "--fixtures", dir, "--control-plane", "memory", "--set", set, "-o", "csv")
 	rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-	if code != ExitOK || err != nil || len(rows) != 3 || rows[0][4] != "expander" || rows[2][4] != "most-pods" {
+	if code != console.ExitOK || err != nil || len(rows) != 3 || rows[0][4] != "expander" || rows[2][4] != "most-pods" {
 		t.Errorf("CSV: exit %d, %s, %v\n%s", code, stderr, err, stdout)
 	}
 	for want, args := range map[string][]string{
@@ -46,7 +48,7 @@ func TestScenario(t *testing.T) {
 		"has no scenarios: want NAME/recording.db or NAME.db in it":          {"sweep", "--scenario", "burst", "--fixtures", filepath.Join(dir, "empty")},
 		"says how to replay, and there is nothing to replay: give a history": {"compare", "a/report.json", "b/report.json", "--fixtures", dir},
 	} {
-		if code, stdout, stderr := run(t, t.Context(), args...); code != ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
+		if code, stdout, stderr := run(t, t.Context(), args...); code != console.ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%v: exit %d, error %q, want %q", args, code, stderr, want)
 		}
 	}
@@ -57,7 +59,7 @@ func TestScenario(t *testing.T) {
 		t.Errorf("completion: %q", stdout)
 	}
 	t.Chdir(t.TempDir())
-	if code, _, stderr := run(t, t.Context(), "sweep", "--scenario", "burst"); code != ExitFailed || !strings.Contains(stderr, "there is no directory fixtures here or above: say where scenarios are (--fixtures DIR)") {
+	if code, _, stderr := run(t, t.Context(), "sweep", "--scenario", "burst"); code != console.ExitFailed || !strings.Contains(stderr, "there is no directory fixtures here or above: say where scenarios are (--fixtures DIR)") {
 		t.Errorf("nowhere: exit %d, %s", code, stderr)
 	}
 }

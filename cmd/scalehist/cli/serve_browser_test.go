@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // patience only bounds a test that would never end; a slow machine stays far below it.
@@ -218,11 +220,11 @@ func TestServeInBrowser(t *testing.T) {
 
 	page.do(chromedp.Navigate("about:blank")) // it would tell that the server is gone
 	// Two commands in one process would share the log: the server ends first.
-	if code, _, errs := s.stop(); code != ExitOK {
+	if code, _, errs := s.stop(); code != console.ExitOK {
 		t.Errorf("serve: exit %d, %s", code, errs)
 	}
 	code, out, errs := run(t, t.Context(), "inspect", copied, "-o", "json")
-	if code != ExitOK || !strings.Contains(out, `"cluster": "prod-eu"`) || !strings.Contains(out, "no recorder was running") {
+	if code != console.ExitOK || !strings.Contains(out, `"cluster": "prod-eu"`) || !strings.Contains(out, "no recorder was running") {
 		t.Errorf("inspect of the download: exit %d, %s\n%s", code, errs, out)
 	}
 	page.mu.Lock()

@@ -24,6 +24,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/service"
@@ -74,7 +75,7 @@ func serve(t *testing.T, args ...string) *serving {
 	errs := &waitingBuffer{text: "Ctrl-C stops", found: func() { close(ready) }}
 	done := make(chan int, 1)
 	go func() {
-		done <- Execute(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), IO{Out: &out, Err: errs})
+		done <- Execute(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), console.IO{Out: &out, Err: errs})
 	}()
 	select {
 	case <-ready:
@@ -194,12 +195,12 @@ func TestServe(t *testing.T) {
 		return c["real"].State == "recording" && c["twin"].State == "recording" && c["gone"].Name == "" && c["bare"].Name == ""
 	})
 	code, _, errs := s.stop()
-	if code != ExitOK || !strings.Contains(errs, "real: recording") {
+	if code != console.ExitOK || !strings.Contains(errs, "real: recording") {
 		t.Errorf("exit %d, printed:\n%s", code, errs)
 	}
 	for _, name := range []string{"real", "twin"} {
 		code, out, errs := run(t, t.Context(), "inspect", filepath.Join(histories, name+".db"), "-o", "json")
-		if code != ExitOK || !strings.Contains(out, `"kind": "Node"`) {
+		if code != console.ExitOK || !strings.Contains(out, `"kind": "Node"`) {
 			t.Errorf("inspect %s: exit %d, %s\n%s", name, code, errs, out)
 		}
 	}
@@ -253,18 +254,18 @@ func TestServeErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			code, _, stderr := run(t, t.Context(), append([]string{"serve", "--dir", filepath.Join(dir, "h")}, tt.args...)...)
-			if code != ExitFailed || !strings.Contains(stderr, tt.want) {
-				t.Errorf("exit %d, error %q; want %d and %q", code, stderr, ExitFailed, tt.want)
+			if code != console.ExitFailed || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit %d, error %q; want %d and %q", code, stderr, console.ExitFailed, tt.want)
 			}
 		})
 	}
 	code, stdout, stderr := run(t, t.Context(), "serve", "--config", good, "--check")
-	if code != ExitOK || !strings.Contains(stdout, "0 clusters, no error") {
+	if code != console.ExitOK || !strings.Contains(stdout, "0 clusters, no error") {
 		t.Errorf("--check: exit %d, %q, %q", code, stdout, stderr)
 	}
 	gone := file("gone.yaml", "clusters:\n- {name: a, kubeconfig: nowhere.yaml}\n")
 	code, stdout, stderr = run(t, t.Context(), "serve", "--config", gone, "--check")
-	if code != ExitDiffered || !strings.Contains(stdout, "1 cluster, 1 problem") || strings.Contains(stdout, "no error") || !strings.Contains(stderr, "nowhere.yaml") {
+	if code != console.ExitDiffered || !strings.Contains(stdout, "1 cluster, 1 problem") || strings.Contains(stdout, "no error") || !strings.Contains(stderr, "nowhere.yaml") {
 		t.Errorf("--check of a kubeconfig that is not there: exit %d, %q, %q", code, stdout, stderr)
 	}
 }

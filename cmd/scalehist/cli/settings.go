@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/internal/near"
 )
@@ -24,7 +25,7 @@ const (
 // settings set the flags that a command line does not give: from environment variables, else from a configuration file. There is
 // no file but the one that is named: a file that is only there must not change what a replay finds.
 type settings struct {
-	io   IO
+	io   console.IO
 	path string
 	file *configFile
 	// applied are the flags that were set, in name order, with where each value came from.
@@ -72,7 +73,7 @@ func (s *settings) candidates(cmd *cobra.Command, flag *pflag.Flag) []candidate 
 			continue
 		}
 		v := variable(name, flag.Name)
-		if text := s.io.env(v); text != "" {
+		if text := s.io.Env(v); text != "" {
 			c := candidate{source: v, values: []string{text}, in: v == harness.ControlPlaneVariable}
 			if _, isList := flag.Value.(pflag.SliceValue); isList || flag.Value.Type() == "stringToString" {
 				c.values = strings.Split(strings.Trim(text, "\n"), "\n")
@@ -97,7 +98,7 @@ func (s *settings) load(cmd *cobra.Command) error {
 	source := "--" + configFileFlag
 	if s.path == "" {
 		source = variable("", configFileFlag)
-		s.path = s.io.env(source)
+		s.path = s.io.Env(source)
 	}
 	if s.path == "" {
 		return nil
@@ -119,7 +120,7 @@ func (s *settings) apply(cmd *cobra.Command) error {
 		return err
 	}
 	var errs []error
-	for _, flag := range allFlags(cmd) {
+	for _, flag := range console.AllFlags(cmd) {
 		if flag.Changed || flag.Name == configFileFlag {
 			continue
 		}
@@ -136,22 +137,6 @@ func (s *settings) apply(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// allFlags are the flags of a command and those of all commands, in name order.
-func allFlags(cmd *cobra.Command) []*pflag.Flag {
-	var out []*pflag.Flag
-	seen := map[string]bool{}
-	for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.InheritedFlags()} {
-		set.VisitAll(func(f *pflag.Flag) {
-			if !seen[f.Name] {
-				seen[f.Name] = true
-				out = append(out, f)
-			}
-		})
-	}
-	slices.SortFunc(out, func(a, b *pflag.Flag) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
-
 // assign gives a flag a value as the command line would.
 func assign(flags *pflag.FlagSet, flag *pflag.Flag, c candidate) error {
 	list, isList := flag.Value.(pflag.SliceValue)
@@ -160,7 +145,7 @@ func assign(flags *pflag.FlagSet, flag *pflag.Flag, c candidate) error {
 	}
 	for _, v := range c.values {
 		if err := flags.Set(flag.Name, v); err != nil {
-			if want := wanted(flag, v); want != "" {
+			if want := console.Wanted(flag, v); want != "" {
 				return fmt.Errorf("%s: --%s %s: %s", c.source, flag.Name, v, want)
 			}
 			_, reason, _ := strings.Cut(err.Error(), "flag: ")
@@ -182,8 +167,8 @@ func (s *settings) checkVariables(cmd *cobra.Command) error {
 		return nil
 	}
 	known := map[string]bool{}
-	walkCommands(cmd.Root(), func(c *cobra.Command) {
-		for _, f := range allFlags(c) {
+	console.WalkCommands(cmd.Root(), func(c *cobra.Command) {
+		for _, f := range console.AllFlags(c) {
 			known[variable(commandName(c), f.Name)], known[variable("", f.Name)] = true, true
 		}
 	})
@@ -194,22 +179,12 @@ func (s *settings) checkVariables(cmd *cobra.Command) error {
 			continue
 		}
 		var own []string
-		for _, f := range allFlags(cmd) {
+		for _, f := range console.AllFlags(cmd) {
 			own = append(own, variable(commandName(cmd), f.Name))
 		}
 		return fmt.Errorf("environment variable %s: %s has no such flag%s", name, cmd.CommandPath(), near.Suggest(name, own))
 	}
 	return nil
-}
-
-// walkCommands calls f for a command and all below it, without those that cobra adds for itself.
-func walkCommands(cmd *cobra.Command, f func(*cobra.Command)) {
-	f(cmd)
-	for _, sub := range cmd.Commands() {
-		if sub.Name() != "help" && !strings.HasPrefix(sub.Name(), "__") {
-			walkCommands(sub, f)
-		}
-	}
 }
 
 // text lists what was set: "--seed (SCALEHIST_SEED), --prices (ci.yaml:3)".
@@ -223,7 +198,7 @@ func (s *settings) text() string {
 
 // explain adds to an error about flags which of them nobody typed.
 func (s *settings) explain(err error) error {
-	var usage *usageError
+	var usage *console.UsageError
 	if len(s.applied) == 0 || err == nil || !errors.As(err, &usage) && !strings.Contains(err.Error(), "flags in the group [") {
 		return err
 	}

@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // runWith is run with environment variables.
 func runWith(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	s := IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(name string) string { return env[name] }, Environ: func() []string {
+	s := console.IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(name string) string { return env[name] }, Environ: func() []string {
 		var list []string
 		for name, value := range env {
 			list = append(list, name+"="+value)
@@ -57,7 +59,7 @@ func TestPrecedence(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			code, stdout, stderr := runWith(t, tt.env, append([]string{"config", "show", "replay", "--all", "-o", "json"}, tt.args...)...)
 			var list []shownSetting
-			if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != ExitOK {
+			if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != console.ExitOK {
 				t.Fatalf("exit %d, %v, %q", code, err, stderr)
 			}
 			for _, l := range list {
@@ -90,7 +92,7 @@ func TestSettingsReachTheCommand(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "x.db")
 	env = map[string]string{"SCALEHIST_CUT_OUT": to} // a required flag
 	inRepository(t)
-	if code, stdout, stderr := runWith(t, env, "cut", "idle-after-burst", "--to", "+1m"); code != ExitOK || !exists(to) {
+	if code, stdout, stderr := runWith(t, env, "cut", "idle-after-burst", "--to", "+1m"); code != console.ExitOK || !console.FileExists(to) {
 		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
 	}
 	_, _, stderr := runWith(t, map[string]string{"SCALEHIST_VERSION_OUTPUT": "json"}, "version", "-v")
@@ -134,8 +136,8 @@ func TestSettingsErrors(t *testing.T) {
 				args = append(args, "--config-file", configured(t, tt.file))
 			}
 			code, _, stderr := runWith(t, tt.env, args...)
-			if code != ExitFailed {
-				t.Errorf("exit %d, want %d", code, ExitFailed)
+			if code != console.ExitFailed {
+				t.Errorf("exit %d, want %d", code, console.ExitFailed)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(stderr, want) {
@@ -164,7 +166,7 @@ func TestConfigurationPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := runWith(t, map[string]string{"SCALEHIST_SEED": "4"}, "config", "show", "replay", "--config-file", "ci.yaml")
-	if code != ExitOK || stdout != want {
+	if code != console.ExitOK || stdout != want {
 		t.Errorf("exit %d, %q, printed\n%swant\n%s", code, stderr, stdout, want)
 	}
 }
@@ -185,8 +187,8 @@ func TestLogAmongTheFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "report")
 	inRepository(t)
 	code, _, stderr := run(t, t.Context(), "replay", "max-size-reached", "--control-plane", "memory", "--report-dir", dir, "-v")
-	log, err := os.ReadFile(filepath.Join(dir, logName))
-	if err != nil || code == ExitFailed || !strings.Contains(string(log), "ScaleUpSuccessful") || !strings.Contains(stderr, "log: "+filepath.Join(dir, logName)) {
+	log, err := os.ReadFile(filepath.Join(dir, console.LogName))
+	if err != nil || code == console.ExitFailed || !strings.Contains(string(log), "ScaleUpSuccessful") || !strings.Contains(stderr, "log: "+filepath.Join(dir, console.LogName)) {
 		t.Errorf("exit %d, %v, error %q, log %q", code, err, stderr, log)
 	}
 }
@@ -195,11 +197,11 @@ func TestLogAmongTheFiles(t *testing.T) {
 func TestMan(t *testing.T) {
 	dirs := [2]string{t.TempDir(), t.TempDir()}
 	for _, dir := range dirs {
-		if code, _, stderr := runWith(t, map[string]string{epochVariable: "1700000000"}, "man", "--dir", dir); code != ExitOK {
+		if code, _, stderr := runWith(t, map[string]string{epochVariable: "1700000000"}, "man", "--dir", dir); code != console.ExitOK {
 			t.Fatalf("exit %d, %q", code, stderr)
 		}
 	}
-	walkCommands(commandLine(), func(c *cobra.Command) {
+	console.WalkCommands(commandLine(), func(c *cobra.Command) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
 		a, err := os.ReadFile(filepath.Join(dirs[0], name))
 		b, err2 := os.ReadFile(filepath.Join(dirs[1], name))
@@ -207,7 +209,7 @@ func TestMan(t *testing.T) {
 			t.Errorf("%s: %v, %v: %.200s", name, err, err2, a)
 		}
 	})
-	if code, _, stderr := runWith(t, map[string]string{epochVariable: "today"}, "man", "--dir", t.TempDir()); code != ExitFailed || !strings.Contains(stderr, epochVariable) {
+	if code, _, stderr := runWith(t, map[string]string{epochVariable: "today"}, "man", "--dir", t.TempDir()); code != console.ExitFailed || !strings.Contains(stderr, epochVariable) {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
 }

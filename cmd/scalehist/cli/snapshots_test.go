@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/recommender/api"
 )
 
@@ -22,7 +23,7 @@ func keeping(t *testing.T, name string) string {
 func TestReplaySnapshots(t *testing.T) {
 	dir := keeping(t, "two-machine-sizes")
 	code, stdout, stderr := run(t, t.Context(), "replay", dir, "--playback", "snapshots")
-	if code != ExitOK || !strings.Contains(stdout, "2 of 2 agree") {
+	if code != console.ExitOK || !strings.Contains(stdout, "2 of 2 agree") {
 		t.Errorf("its own engine: exit %d, %s\n%s", code, stderr, stdout)
 	}
 	prices := written(t, "prices.yaml", []byte(stdPrices))
@@ -33,7 +34,7 @@ func TestReplaySnapshots(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || len(r.Events) != 2 || r.Playback != scalehist.PlaybackSnapshots || r.Moments != nil {
 		t.Fatalf("exit %d, %s, %v: %d events", code, stderr, err, len(r.Events))
 	}
-	if want := map[bool]int{true: ExitOK, false: ExitDiffered}[r.Agreement.Agreed]; code != want {
+	if want := map[bool]int{true: console.ExitOK, false: console.ExitDiffered}[r.Agreement.Agreed]; code != want {
 		t.Errorf("exit %d, agreed %t", code, r.Agreement.Agreed)
 	}
 	for _, d := range r.Decisions {
@@ -41,7 +42,7 @@ func TestReplaySnapshots(t *testing.T) {
 			t.Errorf("optimality %+v", d.Optimality)
 		}
 	}
-	if code, stdout, stderr = run(t, t.Context(), "compare", again, again); code != ExitOK || !strings.Contains(stdout, "optimal.distance") {
+	if code, stdout, stderr = run(t, t.Context(), "compare", again, again); code != console.ExitOK || !strings.Contains(stdout, "optimal.distance") {
 		t.Errorf("compared: exit %d, %s\n%s", code, stderr, stdout)
 	}
 }
@@ -57,7 +58,7 @@ func TestRecommendFromDecision(t *testing.T) {
 		t.Errorf("scale-ups %+v, warnings %v", ups, got.Warnings)
 	}
 	code, _, stderr := run(t, t.Context(), "recommend", "--report", dir, "--at", "+21s")
-	if code != ExitFailed || !strings.Contains(stderr, "choose one of +26.54s") {
+	if code != console.ExitFailed || !strings.Contains(stderr, "choose one of +26.54s") {
 		t.Errorf("no such decision: exit %d, %s", code, stderr)
 	}
 }
@@ -78,7 +79,7 @@ func TestReplaySnapshotsErrors(t *testing.T) {
 		{`--playback "snapshot": want continuous, per-event or snapshots`, []string{dir, "--playback", "snapshot"}},
 	} {
 		code, stdout, stderr := run(t, t.Context(), append([]string{"replay"}, tt.args...)...)
-		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, tt.want) {
+		if code != console.ExitFailed || stdout != "" || !strings.Contains(stderr, tt.want) {
 			t.Errorf("replay %v: exit %d, error %q, want %q", tt.args, code, stderr, tt.want)
 		}
 	}
@@ -89,7 +90,7 @@ func TestOptimal(t *testing.T) {
 	prices := written(t, "prices.yaml", []byte("currency: EUR\nmachineTypes: {std-2: 0.2, std-8: 0.3}\n"))
 	code, stdout, stderr := run(t, t.Context(), "replay", fixture("two-machine-sizes"), "--control-plane", "memory", "--prices", prices, "--optimal", "-o", "json")
 	var r scalehist.ReplayReport
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != ExitOK {
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != console.ExitOK {
 		t.Fatalf("exit %d, %s, %v", code, stderr, err)
 	}
 	var gaps []int
@@ -102,11 +103,11 @@ func TestOptimal(t *testing.T) {
 		t.Errorf("gaps in %% (-want +got):\n%s, moments %v", diff, r.Moments != nil)
 	}
 	code, stdout, stderr = run(t, t.Context(), "compare", fixture("two-machine-sizes"), "--engine", "virtualca", "--engine", "recommender:optimal", "--prices", prices, "--optimal")
-	if line := lineWith(stdout, "optimal.distance"); code != ExitOK || !strings.Contains(line, "8.33 %") || !strings.Contains(line, "0 %") {
+	if line := lineWith(stdout, "optimal.distance"); code != console.ExitOK || !strings.Contains(line, "8.33 %") || !strings.Contains(line, "0 %") {
 		t.Errorf("compare: exit %d, %s: %s", code, stderr, line)
 	}
 	code, _, stderr = run(t, t.Context(), "compare", t.TempDir(), t.TempDir(), "--optimal")
-	if code != ExitFailed || !strings.Contains(stderr, "--optimal says how to replay") {
+	if code != console.ExitFailed || !strings.Contains(stderr, "--optimal says how to replay") {
 		t.Errorf("compare of reports: exit %d, %s", code, stderr)
 	}
 }

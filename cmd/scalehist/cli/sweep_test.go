@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/report/sweep"
 )
 
@@ -28,7 +29,7 @@ func TestSweep(t *testing.T) {
 	plot := filepath.Join(t.TempDir(), "sweep.svg")
 	code, stdout, stderr := run(t, t.Context(), sweepArgs("--prices", examplePrices, "--engine", "virtualca", "--engine", "recommender",
 		"--set", "expander=least-waste,most-pods", "--set", "scale-down-unneeded-time=30s,10m", "--plot", plot, "-o", "json")...)
-	if code != ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	var got sweep.Sweep
@@ -68,7 +69,7 @@ func TestSweepJobs(t *testing.T) {
 			plot := filepath.Join(t.TempDir(), "p.svg")
 			code, stdout, stderr := run(t, t.Context(), sweepArgs("--set", "expander=least-waste,most-pods,least-nodes", "--set", "scan-interval=10s,30s", "--jobs", jobs, "-o", format, "--plot", plot)...)
 			svg, err := os.ReadFile(plot)
-			if code != ExitOK || err != nil {
+			if code != console.ExitOK || err != nil {
 				t.Fatalf("exit %d: %s, %v", code, stderr, err)
 			}
 			if first == "" {
@@ -96,7 +97,7 @@ func TestSweepStopped(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, stdout)
 		}
 	}
-	if code != ExitInterrupted || !strings.Contains(stderr, "interrupted") {
+	if code != console.ExitInterrupted || !strings.Contains(stderr, "interrupted") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
@@ -104,7 +105,7 @@ func TestSweepStopped(t *testing.T) {
 // TestSweepFailedReplay: it is a row, and the others are measured.
 func TestSweepFailedReplay(t *testing.T) {
 	code, stdout, stderr := run(t, t.Context(), sweepArgs("--set", "expander=price,least-waste")...)
-	if code != ExitFailed || !strings.Contains(stderr, "1 of 2 replays failed, the first: virtualca expander=price") ||
+	if code != console.ExitFailed || !strings.Contains(stderr, "1 of 2 replays failed, the first: virtualca expander=price") ||
 		!strings.Contains(stdout, `row 1: `) || !strings.Contains(stdout, `expander "price" needs a price table`) || !strings.Contains(stdout, "*  2") {
 		t.Errorf("exit %d: %s\n%s", code, stderr, stdout)
 	}
@@ -131,7 +132,7 @@ func TestSweepRefuses(t *testing.T) {
 		`--control-plane "vm": want memory or envtest`:        {"sweep", fixture("two-machine-sizes"), "--control-plane", "vm"},
 	} {
 		code, stdout, stderr := run(t, t.Context(), args...)
-		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
+		if code != console.ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%v: exit %d, error %q, want %q\n%s", args, code, stderr, want, stdout)
 		}
 	}
@@ -150,7 +151,7 @@ func seconds(n int) string {
 func TestCompareReplaysNow(t *testing.T) {
 	h := fixture("two-machine-sizes")
 	code, stdout, stderr := run(t, t.Context(), "compare", h, "--control-plane", "memory", "--prices", examplePrices, "--set", "expander=least-waste,most-pods", "--label", "before,after", "--exit-code")
-	if code != ExitDiffered {
+	if code != console.ExitDiffered {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	a, b := replayed(t, "two-machine-sizes", "--autoscaler-flag=--expander=least-waste"), replayed(t, "two-machine-sizes", "--autoscaler-flag=--expander=most-pods")
@@ -160,7 +161,7 @@ func TestCompareReplaysNow(t *testing.T) {
 	}
 	code, stdout, stderr = run(t, t.Context(), "compare", h, "--control-plane", "memory", "--engine", "virtualca", "--engine", "recommender", "--engine", "recommender:optimal")
 	for _, want := range []string{"virtualca (baseline)", "recommender:optimal"} {
-		if code != ExitOK || !strings.Contains(stdout, want) {
+		if code != console.ExitOK || !strings.Contains(stdout, want) {
 			t.Errorf("exit %d, %s; lacks %q:\n%s", code, stderr, want, stdout)
 		}
 	}
@@ -177,7 +178,7 @@ func TestCompareReplaysNow(t *testing.T) {
 			args = append(args, "--control-plane", "memory")
 		}
 		code, stdout, stderr := run(t, t.Context(), append([]string{"compare"}, args...)...)
-		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
+		if code != console.ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("compare %v: exit %d, error %q, want %q", args, code, stderr, want)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/cmd/scalehist/replays"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/scenario"
@@ -35,7 +37,7 @@ type testFlags struct {
 	list, update     bool
 }
 
-func newTestCommand(s IO) *cobra.Command {
+func newTestCommand(s console.IO) *cobra.Command {
 	f := &testFlags{}
 	cmd := &cobra.Command{
 		Use:   "test FILE.yaml|DIR|GLOB...",
@@ -61,7 +63,7 @@ The exit code is 0 when everything is as expected, 1 when something is not, 2 wh
   scalehist test scenarios/*.yaml --junit gen/scenarios.xml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return UsageErrorf(cmd, "%s: missing argument FILE.yaml, DIR or GLOB", cmd.CommandPath())
+				return console.UsageErrorf(cmd, "%s: missing argument FILE.yaml, DIR or GLOB", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -70,7 +72,7 @@ The exit code is 0 when everything is as expected, 1 when something is not, 2 wh
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runTest(cmd, s, f, args) },
 	}
-	addPageFlag(cmd, &f.format, pageText, pageMarkdown, pageJSON)
+	replays.AddPageFlag(cmd, &f.format, replays.PageText, replays.PageMarkdown, replays.PageJSON)
 	flags := cmd.Flags()
 	flags.StringVar(&f.run, "run", "", "run the scenarios whose name matches this regular expression")
 	flags.BoolVar(&f.list, "list", false, "list the scenarios, and run none")
@@ -108,14 +110,19 @@ func completeScenario(_ *cobra.Command, args []string, _ string) ([]string, cobr
 			}
 		}
 	}
-	return printable(out), cobra.ShellCompDirectiveNoFileComp
+	return console.Printable(out), cobra.ShellCompDirectiveNoFileComp
 }
 
 // scenarioEngines are the engines as scenarios name them.
 type scenarioEngines struct{}
 
-func (scenarioEngines) Names() []string                                  { return engines.Names() }
-func (scenarioEngines) Named(name string) (harness.NewAutoscaler, error) { return engines.Named(name) }
+func (scenarioEngines) Names() []string                            { return engines.Names() }
+func (scenarioEngines) Engine(name string) (harness.Option, error) { return engines.Engine(name) }
+func (scenarioEngines) RealTime(name string) bool                  { return engines.IsExec(name) }
+func (scenarioEngines) Controls(s *harness.Settings, path func(string) string) ([]harness.Option, error) {
+	return engines.Controls(s, path)
+}
+
 func (scenarioEngines) CheckFlags(name string, flags []string) error {
 	return engines.CheckFlags(name, flags)
 }
@@ -124,31 +131,31 @@ func (scenarioEngines) JudgeScaleUps(ctx context.Context, r *scalehist.ReplayRep
 }
 
 // scenarioEnv is what scenarios run in.
-func scenarioEnv(cmd *cobra.Command, s IO, override string) scenario.Env {
+func scenarioEnv(cmd *cobra.Command, s console.IO, override string) scenario.Env {
 	return scenario.Env{
 		Engines: scenarioEngines{}, DefaultPlane: harness.DefaultControlPlane(), Override: override,
 		Plane: func(name, logs string) (harness.Option, error) {
 			if name != harness.EnvTest {
 				logs = "" // there are no processes that log
 			}
-			return controlPlane(cmd, s, name, logs)
+			return replays.ControlPlane(cmd, s, name, logs)
 		},
 	}
 }
 
-func runTest(cmd *cobra.Command, s IO, f *testFlags, args []string) error {
-	if !slices.Contains([]string{pageText, pageMarkdown, pageJSON}, f.format) {
-		return UsageErrorf(cmd, "--output %q: must be text, markdown or json", f.format)
+func runTest(cmd *cobra.Command, s console.IO, f *testFlags, args []string) error {
+	if !slices.Contains([]string{replays.PageText, replays.PageMarkdown, replays.PageJSON}, f.format) {
+		return console.UsageErrorf(cmd, "--output %q: must be text, markdown or json", f.format)
 	}
 	if f.plane != "" && !slices.Contains(harness.ControlPlanes, f.plane) {
-		return UsageErrorf(cmd, "--control-plane %q: want %s", f.plane, strings.Join(harness.ControlPlanes, " or "))
+		return console.UsageErrorf(cmd, "--control-plane %q: want %s", f.plane, strings.Join(harness.ControlPlanes, " or "))
 	}
 	if f.jobs < 0 {
-		return UsageErrorf(cmd, "--jobs must not be negative")
+		return console.UsageErrorf(cmd, "--jobs must not be negative")
 	}
 	match, err := regexp.Compile(f.run)
 	if err != nil {
-		return UsageErrorf(cmd, "--run: %v", err)
+		return console.UsageErrorf(cmd, "--run: %v", err)
 	}
 	files, err := scenarioFiles(args)
 	if err != nil {
@@ -234,8 +241,8 @@ func walkYAML(dir string, each func(file string)) error {
 	})
 }
 
-// loadScenarios reads the files, and tells everything that is wrong in any of them.
-func loadScenarios(s IO, files []scenarioFile) ([]*scenario.Scenario, error) {
+// loadScenarios reads the files, and reports everything that is wrong in any of them.
+func loadScenarios(s console.IO, files []scenarioFile) ([]*scenario.Scenario, error) {
 	var all []*scenario.Scenario
 	var wrong []scenario.Problem
 	for _, file := range files {
@@ -281,7 +288,7 @@ func broken(err error) []ci.Outcome {
 	return out
 }
 
-func (f *testFlags) printList(s IO, all []*scenario.Scenario) error {
+func (f *testFlags) printList(s console.IO, all []*scenario.Scenario) error {
 	type row struct {
 		Name        string `json:"name"`
 		File        string `json:"file"`
@@ -290,15 +297,15 @@ func (f *testFlags) printList(s IO, all []*scenario.Scenario) error {
 		Description string `json:"description,omitempty"`
 	}
 	rows := make([]row, 0, len(all))
-	table := Table{Columns: []Column{{Name: "scenario"}, {Name: "file"}, {Name: "history"}, {Name: "description"}}}
+	table := console.Table{Columns: []console.Column{{Name: "scenario"}, {Name: "file"}, {Name: "history"}, {Name: "description"}}}
 	for _, one := range all {
 		description := strings.Join(strings.Fields(one.Description), " ")
 		rows = append(rows, row{one.Name, one.File, one.Line, one.Path(one.History), description})
 		table.Rows = append(table.Rows, []string{one.Name, fmt.Sprintf("%s:%d", one.File, one.Line), one.Path(one.History), description})
 	}
-	if f.format == pageJSON {
+	if f.format == replays.PageJSON {
 		return s.PrintJSON(rows)
 	}
-	s.PrintTable(table, FormatTable)
+	s.PrintTable(table, console.FormatTable)
 	return nil
 }

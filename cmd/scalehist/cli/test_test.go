@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/harness/scenario"
 	"github.com/scalehist/scalehist/internal/goldentest"
 	"github.com/scalehist/scalehist/report/ci"
@@ -59,7 +60,7 @@ func inDir(t *testing.T, files map[string]string) {
 // TestExampleScenarios: the examples pass, and the rest of that directory is passed over.
 func TestExampleScenarios(t *testing.T) {
 	code, stdout, stderr := run(t, t.Context(), "test", root("examples", "scenarios"), "--artifacts", t.TempDir(), "--control-plane", "memory")
-	if code != ExitOK || !strings.HasSuffix(stdout, "7 scenarios: 7 passed\n") {
+	if code != console.ExitOK || !strings.HasSuffix(stdout, "7 scenarios: 7 passed\n") {
 		t.Errorf("exit %d, %s\n%s", code, stderr, stdout)
 	}
 }
@@ -96,11 +97,11 @@ func TestWhatAUserReads(t *testing.T) {
 	env := map[string]string{}
 	call := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
-		code := Execute(t.Context(), append([]string{"test", "scenarios/wrong.yaml"}, args...), IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(k string) string { return env[k] }})
+		code := Execute(t.Context(), append([]string{"test", "scenarios/wrong.yaml"}, args...), console.IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(k string) string { return env[k] }})
 		return code, took.ReplaceAllString(out.String(), "$1 0.00s"), errs.String()
 	}
 	code, stdout, stderr := call("--junit", "out/junit.xml")
-	if code != ExitDiffered || stderr != "" {
+	if code != console.ExitDiffered || stderr != "" {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 	here, err := os.Getwd()
@@ -109,7 +110,7 @@ func TestWhatAUserReads(t *testing.T) {
 	}
 	env = map[string]string{ci.GitHubActions: "true", ci.Workspace: filepath.Dir(here), ci.StepSummary: "summary.md"}
 	code, annotated, _ := call()
-	if code != ExitDiffered {
+	if code != console.ExitDiffered {
 		t.Errorf("exit %d", code)
 	}
 	junit, err := os.ReadFile("out/junit.xml")
@@ -132,7 +133,7 @@ func TestWhatAUserReads(t *testing.T) {
 	if diff := cmp.Diff([]string{"autoscaler.log", "history.db", "report.html", "report.json", "report.txt", "timeline.txt"}, files); diff != "" {
 		t.Error(diff)
 	}
-	if code, stdout, stderr := run(t, t.Context(), "replay", "gen/fine-again/history.db", "--control-plane", "memory"); code != ExitOK {
+	if code, stdout, stderr := run(t, t.Context(), "replay", "gen/fine-again/history.db", "--control-plane", "memory"); code != console.ExitOK {
 		t.Errorf("the window that was kept: exit %d, %s\n%s", code, stderr, stdout)
 	}
 	var result struct {
@@ -168,24 +169,24 @@ func TestTestErrors(t *testing.T) {
 		code int
 		want []string
 	}{
-		"no argument": {nil, ExitFailed, []string{"test: missing argument FILE.yaml, DIR or GLOB"}},
-		"not there":   {[]string{"nothing.yaml"}, ExitFailed, []string{"nothing.yaml: there is no such file or directory, and nothing matches it"}},
-		"typo":        {[]string{"typo.yaml", "also.yaml"}, ExitFailed, []string{`typo.yaml:3:1: unknown key "expext"; did you mean "expect"?`, "typo.yaml:1:1: expect is missing", "also.yaml:1:1: history: stat no.db"}},
-		"same name":   {[]string{"good.yaml", "same.yaml"}, ExitFailed, []string{`same.yaml:1:1: the name "good" is that of the scenario at good.yaml:1`}},
-		"other file":  {[]string{"prices/list.yaml"}, ExitFailed, []string{"prices/list.yaml:1:1: this is not a scenario"}},
-		"other files": {[]string{"prices"}, ExitFailed, []string{"prices/list.yaml is passed over: it is no scenario", "there is no scenario in what was given"}},
-		"nothing":     {[]string{"empty"}, ExitFailed, []string{"empty: there is no *.yaml in it: 'scalehist new scenario FILE.db -f empty/NAME.yaml' writes one"}},
-		"passed over": {[]string{"both"}, ExitOK, []string{"both/prices.yml is passed over", "1 scenario: 1 passed"}},
-		"glob":        {[]string{"go*.yaml", "good.yaml"}, ExitOK, []string{"1 scenario: 1 passed"}},
-		"run":         {[]string{"good.yaml", "--run", "^god$"}, ExitFailed, []string{`--run ^god$ matches none of the scenarios good; did you mean "good"?`}},
-		"bad run":     {[]string{"good.yaml", "--run", "("}, ExitFailed, []string{"--run: error parsing regexp"}},
-		"plane":       {[]string{"good.yaml", "--control-plane", "x"}, ExitFailed, []string{`--control-plane "x": want memory or envtest`}},
-		"group":       {[]string{"group.yaml"}, ExitFailed, []string{`group.yaml:2:10: scaledUp`, `unknown node group "bach": scenario "group" has batch, system; did you mean "batch"?`, "1 could not be judged"}},
-		"window":      {[]string{"window.yaml"}, ExitFailed, []string{"window.yaml:2:10\n", "window.from: time +5h"}},
-		"fault":       {[]string{"fault.yaml"}, ExitFailed, []string{"fault.yaml:2:1\n", `fault quota:bach: `}},
-		"fail fast":   {[]string{"group.yaml", "good.yaml", "--fail-fast", "--jobs", "1"}, ExitFailed, []string{"not run", "1 not run"}},
-		"list":        {[]string{".", "--run", "good|a", "--list"}, ExitFailed, []string{"typo.yaml:3:1"}},
-		"listed":      {[]string{"good.yaml", "group.yaml", "--list"}, ExitOK, []string{"SCENARIO", "good      good.yaml:1", db}},
+		"no argument": {nil, console.ExitFailed, []string{"test: missing argument FILE.yaml, DIR or GLOB"}},
+		"not there":   {[]string{"nothing.yaml"}, console.ExitFailed, []string{"nothing.yaml: there is no such file or directory, and nothing matches it"}},
+		"typo":        {[]string{"typo.yaml", "also.yaml"}, console.ExitFailed, []string{`typo.yaml:3:1: unknown key "expext"; did you mean "expect"?`, "typo.yaml:1:1: expect is missing", "also.yaml:1:1: history: stat no.db"}},
+		"same name":   {[]string{"good.yaml", "same.yaml"}, console.ExitFailed, []string{`same.yaml:1:1: the name "good" is that of the scenario at good.yaml:1`}},
+		"other file":  {[]string{"prices/list.yaml"}, console.ExitFailed, []string{"prices/list.yaml:1:1: this is not a scenario"}},
+		"other files": {[]string{"prices"}, console.ExitFailed, []string{"prices/list.yaml is passed over: it is no scenario", "there is no scenario in what was given"}},
+		"nothing":     {[]string{"empty"}, console.ExitFailed, []string{"empty: there is no *.yaml in it: 'scalehist new scenario FILE.db -f empty/NAME.yaml' writes one"}},
+		"passed over": {[]string{"both"}, console.ExitOK, []string{"both/prices.yml is passed over", "1 scenario: 1 passed"}},
+		"glob":        {[]string{"go*.yaml", "good.yaml"}, console.ExitOK, []string{"1 scenario: 1 passed"}},
+		"run":         {[]string{"good.yaml", "--run", "^god$"}, console.ExitFailed, []string{`--run ^god$ matches none of the scenarios good; did you mean "good"?`}},
+		"bad run":     {[]string{"good.yaml", "--run", "("}, console.ExitFailed, []string{"--run: error parsing regexp"}},
+		"plane":       {[]string{"good.yaml", "--control-plane", "x"}, console.ExitFailed, []string{`--control-plane "x": want memory or envtest`}},
+		"group":       {[]string{"group.yaml"}, console.ExitFailed, []string{`group.yaml:2:10: scaledUp`, `unknown node group "bach": scenario "group" has batch, system; did you mean "batch"?`, "1 could not be judged"}},
+		"window":      {[]string{"window.yaml"}, console.ExitFailed, []string{"window.yaml:2:10\n", "window.from: time +5h"}},
+		"fault":       {[]string{"fault.yaml"}, console.ExitFailed, []string{"fault.yaml:2:1\n", `fault quota:bach: `}},
+		"fail fast":   {[]string{"group.yaml", "good.yaml", "--fail-fast", "--jobs", "1"}, console.ExitFailed, []string{"not run", "1 not run"}},
+		"list":        {[]string{".", "--run", "good|a", "--list"}, console.ExitFailed, []string{"typo.yaml:3:1"}},
+		"listed":      {[]string{"good.yaml", "group.yaml", "--list"}, console.ExitOK, []string{"SCENARIO", "good      good.yaml:1", db}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := run(t, t.Context(), append([]string{"test", "--artifacts", t.TempDir()}, tt.args...)...)
@@ -203,9 +204,9 @@ func TestTestErrors(t *testing.T) {
 		var out, errs bytes.Buffer
 		dir := t.TempDir()
 		code := Execute(t.Context(), []string{"test", "typo.yaml", "--junit", filepath.Join(dir, "j.xml")},
-			IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(k string) string { return map[string]string{ci.GitHubActions: "true"}[k] }})
+			console.IO{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(k string) string { return map[string]string{ci.GitHubActions: "true"}[k] }})
 		junit, err := os.ReadFile(filepath.Join(dir, "j.xml"))
-		if code != ExitFailed || err != nil || !strings.Contains(out.String(), "::error file=typo.yaml,line=3,col=1,title=typo.yaml::unknown key") || !strings.Contains(string(junit), `errors="1"`) {
+		if code != console.ExitFailed || err != nil || !strings.Contains(out.String(), "::error file=typo.yaml,line=3,col=1,title=typo.yaml::unknown key") || !strings.Contains(string(junit), `errors="1"`) {
 			t.Errorf("exit %d, %v\n%s\n%s", code, err, out.String(), junit)
 		}
 	})
@@ -216,7 +217,7 @@ func TestInterruptedTest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	code, stdout, stderr := run(t, ctx, "test", root("examples", "scenarios", "basic.yaml"), "--artifacts", t.TempDir())
-	if code != ExitInterrupted || !strings.Contains(stdout, "1 scenario: 0 passed, 1 not run") || !strings.Contains(stderr, "interrupted") {
+	if code != console.ExitInterrupted || !strings.Contains(stdout, "1 scenario: 0 passed, 1 not run") || !strings.Contains(stderr, "interrupted") {
 		t.Errorf("exit %d, %s\n%s", code, stderr, stdout)
 	}
 }
@@ -225,7 +226,7 @@ func TestInterruptedTest(t *testing.T) {
 func TestOnARealAPIServer(t *testing.T) {
 	dir := t.TempDir()
 	code, stdout, stderr := run(t, t.Context(), "test", root("examples", "scenarios", "basic.yaml"), "--control-plane", "envtest", "--artifacts", dir, "-o", "json")
-	if code != ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("exit %d, %s\n%s", code, stderr, stdout)
 	}
 	var got struct {
@@ -247,16 +248,16 @@ func TestUpdateGolden(t *testing.T) {
 	db := historyOf(t, "from-zero")
 	inDir(t, map[string]string{"g.yaml": "history: " + db + "\nexpect: {golden: g.txt}\n"})
 	code, stdout, _ := run(t, t.Context(), "test", "g.yaml")
-	if code != ExitFailed || !strings.Contains(stdout, "g.txt is missing: write it with `scalehist test g.yaml --run '^g$' --update`") {
+	if code != console.ExitFailed || !strings.Contains(stdout, "g.txt is missing: write it with `scalehist test g.yaml --run '^g$' --update`") {
 		t.Errorf("exit %d\n%s", code, stdout)
 	}
 	for _, args := range [][]string{{"--update"}, nil} {
-		if code, stdout, stderr := run(t, t.Context(), append([]string{"test", "g.yaml"}, args...)...); code != ExitOK {
+		if code, stdout, stderr := run(t, t.Context(), append([]string{"test", "g.yaml"}, args...)...); code != console.ExitOK {
 			t.Errorf("%v: exit %d, %s\n%s", args, code, stderr, stdout)
 		}
 	}
 	t.Setenv("CI", "true")
-	if code, stdout, _ := run(t, t.Context(), "test", "g.yaml", "--update"); code != ExitFailed || !strings.Contains(stdout, "golden files are not written in CI") {
+	if code, stdout, _ := run(t, t.Context(), "test", "g.yaml", "--update"); code != console.ExitFailed || !strings.Contains(stdout, "golden files are not written in CI") {
 		t.Errorf("exit %d\n%s", code, stdout)
 	}
 }
@@ -284,6 +285,7 @@ func TestEveryReplayFlagIsAKey(t *testing.T) {
 		"provision-delay-of": "nodeGroups", "bounds": "nodeGroups", "seed": "seed", "ties": "ties", "signs": "signs", "skip-unsupported": "skipUnsupported",
 		"full-snapshots": "fullSnapshots", "control-plane": "controlPlane", "truth": "expect", "agree": "expect", "optimal": "optimal",
 		"no-scale-down": "noScaleDown", "gpu-label": "gpuLabel", "termination": "termination",
+		"vertical": "vertical", "vertical-flag": "verticalFlags", "speed": "speed", "horizontal": "horizontal", "objects": "objects", "load": "load",
 	}
 	// These say where results go, which test decides for all scenarios; and several seeds are several replays.
 	elsewhere := []string{"output", "report-dir", "log-dir", "html", "event-reports", "seeds", "min-agreement"}
@@ -293,7 +295,7 @@ func TestEveryReplayFlagIsAKey(t *testing.T) {
 		known = append(known, name)
 	}
 	var replay *cobra.Command
-	for _, c := range newRootCommand(IO{}, &logFlags{}, &profileFlags{}).Commands() {
+	for _, c := range newRootCommand(console.IO{}, &console.LogFlags{}, &console.ProfileFlags{}).Commands() {
 		if c.Name() == "replay" {
 			replay = c
 		}

@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/cmd/scalehist/replays"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/artifacts"
 	"github.com/scalehist/scalehist/harness/scenario"
@@ -36,7 +38,7 @@ type testResult struct {
 }
 
 // play runs scenarios, as many at once as --jobs says, and reports each in the order of the files as soon as it can.
-func (f *testFlags) play(cmd *cobra.Command, s IO, all []*scenario.Scenario) error {
+func (f *testFlags) play(cmd *cobra.Command, s console.IO, all []*scenario.Scenario) error {
 	ctx := cmd.Context()
 	env := scenarioEnv(cmd, s, f.plane)
 	done := make([]*ci.Outcome, len(all))
@@ -59,8 +61,8 @@ func (f *testFlags) play(cmd *cobra.Command, s IO, all []*scenario.Scenario) err
 		}
 		progress.Clear()
 		for ; reported < len(done) && done[reported] != nil; reported++ {
-			if f.format == pageText {
-				_, _ = io.WriteString(s.commands(s.Out), scenarioText(s, *done[reported])) // standard output keeps its error
+			if f.format == replays.PageText {
+				_, _ = io.WriteString(s.Commands(s.Out), scenarioText(s, *done[reported])) // standard output keeps its error
 			}
 		}
 		progress.Set(int64(runs), "ran "+o.Name)
@@ -89,20 +91,20 @@ func (f *testFlags) play(cmd *cobra.Command, s IO, all []*scenario.Scenario) err
 	}
 	switch {
 	case run.Count(ci.Broken) > 0:
-		return &ExitError{Code: ExitFailed}
+		return &console.ExitError{Code: console.ExitFailed}
 	case run.Count(ci.Passed) != len(all):
-		return Differed()
+		return console.Differed()
 	}
 	return nil
 }
 
 // jobCount is how many scenarios run at once.
 func (f *testFlags) jobCount(env scenario.Env, all []*scenario.Scenario) int {
-	grid := gridFlags{jobs: f.jobs, replay: replayFlags{plane: harness.Memory}}
+	grid := replays.GridFlags{Jobs: f.jobs, Replay: replays.ReplayFlags{Plane: harness.Memory}}
 	if slices.ContainsFunc(all, func(one *scenario.Scenario) bool { return env.PlaneOf(one) == harness.EnvTest }) {
-		grid.replay.plane = harness.EnvTest
+		grid.Replay.Plane = harness.EnvTest
 	}
-	return min(grid.jobCount(), max(1, runtime.GOMAXPROCS(0)*4))
+	return min(grid.JobCount(), max(1, runtime.GOMAXPROCS(0)*4))
 }
 
 // one replays and judges a scenario.
@@ -145,7 +147,7 @@ func (f *testFlags) one(ctx context.Context, env scenario.Env, one *scenario.Sce
 }
 
 // scenarioText is a scenario as the terminal shows it: a line, and below it what is not as expected.
-func scenarioText(s IO, o ci.Outcome) string {
+func scenarioText(s console.IO, o ci.Outcome) string {
 	var b strings.Builder
 	b.WriteString(plaintext.Sprintf("%-7s %6.2fs  %s  %s\n", o.Status, o.Seconds, o.Name, o.Summary))
 	head := strings.TrimRight(b.String(), " \n") + "\n"
@@ -153,30 +155,30 @@ func scenarioText(s IO, o ci.Outcome) string {
 	for _, p := range o.Problems {
 		fmt.Fprintf(&b, "  %s\n%s\n", plaintext.Escape(strings.TrimSuffix(p.At()+": "+p.Title, ": ")), reports.Indent(plaintext.Lines(p.Message), "    "))
 	}
-	if b.Len() > 0 && ci.InGitHub(s.env) {
+	if b.Len() > 0 && ci.InGitHub(s.Env) {
 		return ci.Inert(head) + ci.Group(o.Name, b.String())
 	}
 	return head + b.String()
 }
 
-func (f *testFlags) print(s IO, run ci.Run) error {
+func (f *testFlags) print(s console.IO, run ci.Run) error {
 	switch f.format {
-	case pageJSON:
+	case replays.PageJSON:
 		return s.PrintJSON(testResult{run.Count(ci.Passed) == len(run.Outcomes), run.Headline(), run.Outcomes})
-	case pageMarkdown:
+	case replays.PageMarkdown:
 		return s.Page(run.Markdown())
 	}
 	return s.Page(run.Headline() + "\n")
 }
 
-// publish tells the CI, if there is one, and writes the files that are asked for. Annotations do not mix with JSON.
-func (f *testFlags) publish(s IO, run ci.Run) error {
-	if ci.InGitHub(s.env) {
+// publish reports to the CI, if there is one, and writes the files that are asked for. Annotations do not mix with JSON.
+func (f *testFlags) publish(s console.IO, run ci.Run) error {
+	if ci.InGitHub(s.Env) {
 		to := s.Err
-		if f.format == pageText {
+		if f.format == replays.PageText {
 			to = s.Out
 		}
-		if _, err := io.WriteString(s.commands(to), run.GitHub(s.env)); err != nil {
+		if _, err := io.WriteString(s.Commands(to), run.GitHub(s.Env)); err != nil {
 			return err
 		}
 	}
@@ -192,5 +194,5 @@ func (f *testFlags) publish(s IO, run ci.Run) error {
 			return fmt.Errorf("--junit: %w", err)
 		}
 	}
-	return ci.Summarize(s.env, run.Markdown())
+	return ci.Summarize(s.Env, run.Markdown())
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // truthOf is a truth file about the fixture max-size-reached, in which std grows to a size in one step.
@@ -26,7 +27,7 @@ func truthOf(size string) string {
 func TestReplayTruth(t *testing.T) {
 	file := written(t, "agreed.truth.json", []byte(truthOf("3")))
 	code, stdout, stderr := run(t, t.Context(), "replay", fixture("max-size-reached"), "--truth", file)
-	if code != ExitOK {
+	if code != console.ExitOK {
 		t.Fatalf("exit %d: %s\n%s", code, stderr, stdout)
 	}
 	for _, want := range []string{"truth: agrees with what the autoscaler was seen to do in 1 run", "outcome: number 1 of those seen: std +2 =3; 6 unschedulable"} {
@@ -36,7 +37,7 @@ func TestReplayTruth(t *testing.T) {
 	}
 	file = written(t, "differs.truth.json", []byte(truthOf("2")))
 	code, stdout, stderr = run(t, t.Context(), "replay", fixture("max-size-reached"), "--truth", file, "-o", "json")
-	if code != ExitDiffered {
+	if code != console.ExitDiffered {
 		t.Fatalf("exit %d: %s\n%s", code, stderr, stdout)
 	}
 	var r scalehist.ReplayReport
@@ -66,8 +67,8 @@ func TestReplayTruthErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			code, stdout, stderr := run(t, t.Context(), append([]string{"replay"}, tt.args...)...)
-			if code != ExitFailed || stdout != "" {
-				t.Errorf("exit %d, printed %q; want %d", code, stdout, ExitFailed)
+			if code != console.ExitFailed || stdout != "" {
+				t.Errorf("exit %d, printed %q; want %d", code, stdout, console.ExitFailed)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(stderr, want) {
@@ -96,7 +97,7 @@ func TestTruthHint(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			code, stdout, stderr := run(t, t.Context(), append([]string{"replay"}, tt.args...)...)
-			if code > ExitDiffered {
+			if code > console.ExitDiffered {
 				t.Fatalf("exit %d: %s", code, stderr)
 			}
 			if got := strings.Contains(stderr, hint); got != tt.want {

@@ -5,12 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/cmd/scalehist/view"
 )
 
 func init() { register(newViewCommand) }
 
-func newViewCommand(s IO) *cobra.Command {
+func newViewCommand(s console.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:   "view REPORT",
 		Short: "Step through the decisions of a report in the terminal",
@@ -25,16 +26,16 @@ Where standard output is no terminal, it prints the steps as text.`,
 
   # The steps as text
   scalehist view gen/prod | less`,
-		Args:              exactArgs("REPORT"),
-		ValidArgsFunction: completeReport,
+		Args:              console.ExactArgs("REPORT"),
+		ValidArgsFunction: console.CompleteReport,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := readReport(args[0])
+			r, err := console.ReadReport(args[0])
 			if err != nil {
 				return err
 			}
 			in, isFile := s.In.(*os.File)
-			if isFile && isTerminal(in) && isTerminal(s.Out) && s.env("TERM") != "dumb" {
-				return view.Run(cmd.Context(), in, terminal(s.Out), s.color(s.Out), r)
+			if isFile && console.IsTerminal(in) && console.IsTerminal(s.Out) && s.Env("TERM") != "dumb" {
+				return view.Run(cmd.Context(), in, console.TerminalOf(s.Out), s.Color(s.Out), r)
 			}
 			err = s.Page(view.Plain(r))
 			return err

@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/cmd/scalehist/view"
 	"github.com/scalehist/scalehist/internal/goldentest"
 )
@@ -39,10 +40,10 @@ func explained(name string) string {
 // TestViewWithoutTerminal prints the steps.
 func TestViewWithoutTerminal(t *testing.T) {
 	code, stdout, stderr := run(t, t.Context(), "view", explained("pending"))
-	if code != ExitOK || !strings.Contains(stdout, "std: in backoff after failed scale-up") || strings.Contains(stdout, "\x1b") {
+	if code != console.ExitOK || !strings.Contains(stdout, "std: in backoff after failed scale-up") || strings.Contains(stdout, "\x1b") {
 		t.Errorf("exit %d, printed %q and %q", code, stdout, stderr)
 	}
-	if code, _, stderr = run(t, t.Context(), "view", "nowhere"); code != ExitFailed || !strings.Contains(stderr, "--report-dir") {
+	if code, _, stderr = run(t, t.Context(), "view", "nowhere"); code != console.ExitFailed || !strings.Contains(stderr, "--report-dir") {
 		t.Errorf("exit %d, error %q; want one that says how to make a report", code, stderr)
 	}
 }
@@ -51,10 +52,10 @@ func TestViewWithoutTerminal(t *testing.T) {
 func TestViewPage(t *testing.T) {
 	inRepository(t)
 	dir := filepath.Join(t.TempDir(), "report")
-	if code, _, stderr := run(t, t.Context(), "replay", "two-machine-sizes", "--control-plane", "memory", "--report-dir", dir); code == ExitFailed {
+	if code, _, stderr := run(t, t.Context(), "replay", "two-machine-sizes", "--control-plane", "memory", "--report-dir", dir); code == console.ExitFailed {
 		t.Fatal(stderr)
 	}
-	r, err := readReport(dir)
+	r, err := console.ReadReport(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

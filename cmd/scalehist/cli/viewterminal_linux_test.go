@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
 // TestViewOnATerminal: a real terminal, real keys; afterwards it is as it was.
@@ -22,7 +24,7 @@ func TestViewOnATerminal(t *testing.T) {
 		tt.press("x")
 		tt.press(quit)
 		code, out := tt.wait()
-		if code != ExitOK {
+		if code != console.ExitOK {
 			t.Errorf("exit %d", code)
 		}
 		for _, pair := range [][2]string{{"\x1b[?1049h", "\x1b[?1049l"}, {"\x1b[?25l", "\x1b[?25h"}} {
@@ -43,7 +45,7 @@ func TestViewWithoutColours(t *testing.T) {
 		t.Errorf("there are colours:\n%q", out)
 	}
 	code, out := onTerminal(t, 80, 24, []string{"TERM=dumb"}, "view", explained("idle")).wait()
-	if code != ExitOK || strings.Contains(out, "\x1b") || !strings.Contains(out, "large grew 0->4 (max: 4)") {
+	if code != console.ExitOK || strings.Contains(out, "\x1b") || !strings.Contains(out, "large grew 0->4 (max: 4)") {
 		t.Errorf("exit %d, printed\n%q", code, out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/internal/decode"
 )
 
@@ -39,6 +40,12 @@ var dataFiles = []dataFile{
 		"faults:\n- kind: outage\n  kind: slow\n", []string{"line 3", `faults[0]: the key "kind" is given twice, first in line 2`}},
 	{"faults of a sweep", "faults", "yaml", []string{"sweep", aDay, "--set", "expander=random", "--faults", "FILE"},
 		"faults:\n  kind: outage\n", []string{"line 2", "faults: an object where a list is due"}},
+	{"load", "load", "yaml", []string{"replay", aDay, "--load", "FILE"},
+		"series:\n- workload: [a]\n", []string{"line 2", "series[0].workload: a list where a string is due"}},
+	{"objects", "objects", "yaml", []string{"replay", aDay, "--horizontal", "hpa", "--objects", "FILE"},
+		"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nspec:\n  maxReplicas: many\n", []string{"line 4", "spec.maxReplicas"}},
+	{"advice", "advice", "json", []string{"backtest", aDay, "--advice", "FILE"},
+		"{\n\"scans\": [\n{\"object\": 5}]}", []string{"line 3", "scans.object"}},
 	{"prices", "prices", "yaml", []string{"replay", aDay, "--prices", "FILE"},
 		"currency: EUR\nnodeGroups:\n  a: cheap\n", []string{"line 3", "cheap"}},
 	{"policy", "policy", "yaml", []string{"gate", "--baseline", ".", "--candidate", ".", "--policy", "FILE"},
@@ -74,6 +81,10 @@ var dataFiles = []dataFile{
 		"{\n\"version\": \"scalehist.io/report/v1\",\n\"startTime\": 3\n}", []string{"startTime"}},
 	{"scenario", "", "yaml", []string{"test", "FILE"},
 		"history: x.db\nexpect: [a]\n", []string{"input.yaml:2"}},
+	{"workloads of a scenario", "", "yaml", []string{"test", "FILE"},
+		"history: x.db\nhorizontal: hpa\nexpect:\n  workloads: {web: {final: [3]}}\n", []string{"input.yaml:4:28", "expect.workloads.web.final: want a count"}},
+	{"a decision of a controller", "", "yaml", []string{"test", "FILE"},
+		"history: x.db\nexpect:\n  decisions:\n  - {first: scale-up, controller: [hpa]}\n", []string{"input.yaml:4:35", "expect.decisions[0].controller: want a text"}},
 	{"cases", "", "jsonl", []string{"conformance", "FILE"},
 		`{"name":"x","input":{"nodeGroups":[{"min":"few"}]}}`, []string{"input.jsonl:1", "where a whole number is due"}},
 }
@@ -82,7 +93,7 @@ var dataFiles = []dataFile{
 var otherFiles = []string{"cpu-profile", "log-file", "memory-profile", "fixtures", "output", "scenario", "out", "baseline", "candidate", "junit", "repeat", "summary", "cluster", "dir",
 	"form", "name", "ca-file", "cert-file", "key-file", "token-file", "history", "client-ca", "tls-cert", "tls-key", "context", "control-plane-context", "prometheus-ca-file",
 	"prometheus-cert-file", "prometheus-key-file", "prometheus-token-file", "salt-file", "save-mapping", "save-salt", "event-reports", "log-dir", "report-dir", "ties",
-	"max-upload", "reports", "plot", "artifacts"}
+	"max-upload", "reports", "plot", "artifacts", "ca", "html", "log-format"}
 
 // try runs the command with a file that holds text, and gives what it says of it.
 func (f dataFile) try(t *testing.T, text string) string {
@@ -104,7 +115,7 @@ func (f dataFile) try(t *testing.T, text string) string {
 		args = append(args, a)
 	}
 	code, _, stderr := run(t, t.Context(), args...)
-	if code != ExitFailed {
+	if code != console.ExitFailed {
 		t.Errorf("%.50q: exit code %d\n%s", text, code, stderr)
 	}
 	return strings.ReplaceAll(stderr, filepath.Dir(path), "")
@@ -158,7 +169,7 @@ func TestWrongFilesAreAll(t *testing.T) {
 	for _, name := range otherFiles {
 		known[name] = true
 	}
-	walkCommands(newRootCommand(IO{}, &logFlags{}, &profileFlags{}), func(c *cobra.Command) {
+	console.WalkCommands(newRootCommand(console.IO{}, &console.LogFlags{}, &console.ProfileFlags{}), func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			_, directive := completionOf(flag)(c, nil, "")
 			names := directive == cobra.ShellCompDirectiveDefault || directive == cobra.ShellCompDirectiveFilterDirs

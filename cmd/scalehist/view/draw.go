@@ -115,9 +115,12 @@ func (m *Model) title() string {
 		if m.all {
 			what = "decisions"
 		}
+		if m.only > 0 {
+			what += " of " + m.whose()[m.only]
+		}
 		n := m.current()
 		head += fmt.Sprintf("  %d/%d %s  %s", m.cursor+1, len(m.shown), what, m.steps[n].offset)
-		for _, more := range []string{m.r.Decisions[n].At.UTC().Format("2006-01-02T15:04:05Z"), m.r.Autoscaler, verdictLine(m.r)} {
+		for _, more := range []string{m.steps[n].At.UTC().Format("2006-01-02T15:04:05Z"), m.r.Autoscaler, verdictLine(m.r)} {
 			if more != "" && ansi.StringWidth(head)+2+ansi.StringWidth(more) <= m.width {
 				head += "  " + more
 			}
@@ -139,7 +142,7 @@ func verdictLine(r *scalehist.ReplayReport) string {
 func (m *Model) cluster(lines int) []string {
 	at := m.r.StartTime
 	if n := m.current(); n >= 0 {
-		at = m.r.Decisions[n].At
+		at = m.steps[n].At
 	}
 	out := m.moments.strip(at, m.width, lines)
 	for len(out) < lines {
@@ -159,11 +162,11 @@ func (m *Model) listView(l layout) []string {
 		s := &m.steps[n]
 		mark, style := " ", lipgloss.NewStyle()
 		switch {
-		case s.up && s.down:
+		case s.Up && s.Down:
 			mark = "±"
-		case s.up:
+		case s.Up:
 			mark, style = "+", upStyle
-		case s.down:
+		case s.Down:
 			mark, style = "-", downStyle
 		}
 		if !m.query.empty() && m.matches(n) {
@@ -173,7 +176,7 @@ func (m *Model) listView(l layout) []string {
 		if i == m.cursor {
 			pointer, style = "> ", cursorStyle
 		}
-		line := clip(fmt.Sprintf("%s%s %-10s %s", pointer, mark, s.offset, s.summary), l.listWidth)
+		line := clip(fmt.Sprintf("%s%s %-10s %s", pointer, mark, s.offset, s.Summary), l.listWidth)
 		out = append(out, style.Render(line))
 	}
 	for len(out) < l.list {
@@ -189,7 +192,7 @@ func (m *Model) detailLines() []string {
 		return nil
 	}
 	if key := [2]int{n, width}; m.detailOf != key {
-		m.detail, m.detailOf = wrapParts(reports.ExplainDecision(m.r, m.r.Decisions[n]), width), key
+		m.detail, m.detailOf = wrapParts(m.steps[n].Parts(m.r), width), key
 	}
 	return m.detail
 }
@@ -322,12 +325,11 @@ func Plain(r *scalehist.ReplayReport) string {
 		b.WriteString(clean(line) + "\n")
 	}
 	moments := newMoments(r)
-	for i := range r.Decisions {
-		d := &r.Decisions[i]
-		s := newStep(r, d)
-		fmt.Fprintf(&b, "\n%s %s\n", s.offset, clean(s.summary))
-		fmt.Fprintf(&b, "  %s\n", moments.strip(d.At, 1<<20, 1)[0])
-		for _, p := range reports.ExplainDecision(r, *d) {
+	for _, e := range reports.Entries(r) {
+		s := newStep(r, e)
+		fmt.Fprintf(&b, "\n%s %s\n", s.offset, clean(s.Summary))
+		fmt.Fprintf(&b, "  %s\n", moments.strip(s.At, 1<<20, 1)[0])
+		for _, p := range s.Parts(r) {
 			fmt.Fprintf(&b, "  %s\n", p.Title)
 			for _, line := range p.Lines {
 				fmt.Fprintf(&b, "    %s\n", clean(line))

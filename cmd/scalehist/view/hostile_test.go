@@ -22,9 +22,12 @@ func TestNamesDoNotDraw(t *testing.T) {
 		Decisions: []scalehist.Decision{{At: start, Loop: 1, Outcome: scalehist.ScaleUpSuccessful, ScaleUps: []scalehist.ScaleUp{{NodeGroup: evil, To: 1, Max: 3}},
 			UnschedulablePods: []string{"default/" + evil}, Notes: []string{evil}, Unneeded: []string{evil},
 			Options: []scalehist.Option{{NodeGroup: evil, Chosen: true, Reason: evil}}, Skipped: []scalehist.GroupReason{{NodeGroup: evil, Reason: evil}},
-			Unremovable: []scalehist.NodeReason{{Node: evil, Reason: evil}}, Events: []scalehist.Event{{Reason: evil, Object: evil, Message: evil}}}}}
+			Unremovable: []scalehist.NodeReason{{Node: evil, Reason: evil}}, Events: []scalehist.Event{{Reason: evil, Object: evil, Message: evil}}}},
+		Controllers: []string{evil}, WorkloadDecisions: []scalehist.WorkloadDecision{{At: start, Controller: evil, Notes: []string{evil}, Scales: []scalehist.WorkloadScale{{
+			Workload: scalehist.WorkloadRef{Kind: evil, Namespace: evil, Name: evil}, By: evil, To: 2, Reason: evil, Limited: []string{evil}, Metrics: []scalehist.MetricReading{{Metric: evil, Error: evil}, {Metric: evil, Value: evil, Target: evil}}}}}},
+		Workloads: []scalehist.WorkloadResult{{WorkloadRef: scalehist.WorkloadRef{Kind: evil, Namespace: evil, Name: evil}, Controller: evil}}}
 	for name, keys := range map[string][]string{
-		"list": nil, "all": {"a"}, "detail": {"tab"}, "search": {"/", "type FORGED", "enter"}, "help": {"?"},
+		"list": nil, "all": {"a"}, "detail": {"tab"}, "search": {"/", "type FORGED", "enter"}, "help": {"?"}, "whose": {"c", "c"},
 		"explanation": {"e", "type " + r.NodeGroups[0].Name, "enter"},
 	} {
 		m := app(t, r, 100, 40, keys...)

@@ -35,6 +35,33 @@ var help = []string{
 	"The list has the loops that mattered: those that acted, or whose reasons changed. The others decided as the one before.",
 }
 
+// help is the page of '?' for this report.
+func (m *Model) help() []string {
+	if len(m.r.Controllers) == 0 {
+		return help
+	}
+	return append(slices.Clone(help), "",
+		"With controllers of workloads:", "",
+		"  c                   decisions of all autoscalers, of nodes only, of each controller only",
+		"  /                   workload: looks among workloads and their controllers",
+		"", "After the node groups come the replicas that are ready, and those that are wanted and not ready yet: shop/web 19+3.")
+}
+
+// nextAutoscaler shows the decisions of the next autoscaler alone, and those of all after the last.
+func (m *Model) nextAutoscaler() {
+	if len(m.r.Controllers) == 0 {
+		m.message = "there is one autoscaler only: no controllers of workloads ran"
+		return
+	}
+	m.only = (m.only + 1) % len(m.whose())
+	m.list()
+	m.detailTop = 0
+	m.message = "decisions of " + m.whose()[m.only]
+	if len(m.shown) == 0 {
+		m.message = fmt.Sprintf("no step of %s acted: a shows every decision, c the next autoscaler", m.whose()[m.only])
+	}
+}
+
 // key answers a key on the steps. It returns what the program does about it.
 func (m *Model) key(k string) tea.Cmd {
 	page := max(1, m.layout().list-1)
@@ -76,6 +103,8 @@ func (m *Model) key(k string) tea.Cmd {
 		if len(m.shown) == 0 {
 			m.message = "no step acted: a shows every decision"
 		}
+	case "c":
+		m.nextAutoscaler()
 	case "tab", "enter":
 		m.inDetail = !m.inDetail
 	case "esc":
@@ -87,13 +116,13 @@ func (m *Model) key(k string) tea.Cmd {
 	case "v":
 		m.verdict()
 	case "?":
-		m.page, m.pageTop = help, 0
+		m.page, m.pageTop = m.help(), 0
 	}
 	return nil
 }
 
-func (m *Model) isUp(n int) bool   { return m.steps[n].up }
-func (m *Model) isDown(n int) bool { return m.steps[n].down }
+func (m *Model) isUp(n int) bool   { return m.steps[n].Up }
+func (m *Model) isDown(n int) bool { return m.steps[n].Down }
 
 // again goes to the next match of the search, or the one before.
 func (m *Model) again(direction int) {
@@ -205,7 +234,7 @@ func (m *Model) typed() {
 	}
 }
 
-// explain shows the story of a node group, a node or a pod, whichever has that name, as 'scalehist explain' tells it.
+// explain shows the story of a node group, a node or a pod, whichever has that name, as 'scalehist explain' prints it.
 func (m *Model) explain(name string) {
 	var (
 		e   *reports.Explanation
@@ -217,10 +246,19 @@ func (m *Model) explain(name string) {
 	case slices.Contains(reports.NodeNames(m.r), name):
 		e, err = reports.ExplainNode(m.r, name)
 	default:
-		e, err = reports.ExplainPod(m.r, name)
+		what := fmt.Sprintf("%q is no node group and no node", name)
+		if len(m.r.Workloads) > 0 {
+			if e, err = reports.ExplainWorkload(m.r, name, nil); err == nil {
+				break
+			}
+			what = fmt.Sprintf("%q is no node group, no node and no workload", name)
+		}
+		if e, err = reports.ExplainPod(m.r, name); err != nil {
+			err = fmt.Errorf("%s; %w", what, err)
+		}
 	}
 	if err != nil {
-		m.message = fmt.Sprintf("%q is no node group and no node; %v", name, err)
+		m.message = err.Error()
 		return
 	}
 	m.page, m.pageTop = strings.Split(strings.TrimRight(e.String(), "\n"), "\n"), 0

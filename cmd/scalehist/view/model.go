@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plaintext"
+	reports "github.com/scalehist/scalehist/report"
 )
 
 // prompt is what a line of input at the bottom asks for.
@@ -26,6 +27,7 @@ type Model struct {
 	steps   []step
 	shown   []int // of steps, ascending
 	all     bool  // show steps that did not act too
+	only    int   // of whose; steps of others are left out
 	cursor  int   // in shown
 	top     int   // first line of the list that is drawn
 
@@ -48,9 +50,9 @@ type Model struct {
 // New is the app on a report, at its first step.
 func New(r *scalehist.ReplayReport) *Model {
 	r = plaintext.Values(r)
-	m := &Model{r: r, moments: newMoments(r), steps: make([]step, len(r.Decisions)), width: 80, height: 24, detailOf: [2]int{-1, 0}}
-	for i := range r.Decisions {
-		m.steps[i] = newStep(r, &r.Decisions[i])
+	m := &Model{r: r, moments: newMoments(r), width: 80, height: 24, detailOf: [2]int{-1, 0}}
+	for _, e := range reports.Entries(r) {
+		m.steps = append(m.steps, newStep(r, e))
 	}
 	m.input = textinput.New()
 	m.list()
@@ -67,7 +69,7 @@ func (m *Model) list() {
 	m.shown = m.shown[:0]
 	m.cursor = 0
 	for i := range m.steps {
-		if !m.all && !m.steps[i].acted() {
+		if !m.all && !m.steps[i].Acted() || !m.ofWhom(&m.steps[i]) {
 			continue
 		}
 		if i <= current {
@@ -75,6 +77,22 @@ func (m *Model) list() {
 		}
 		m.shown = append(m.shown, i)
 	}
+}
+
+// whose are the autoscalers whose steps can be shown alone, after all of them: the node autoscaler, and each controller.
+func (m *Model) whose() []string {
+	return append([]string{"all autoscalers", "nodes"}, m.r.Controllers...)
+}
+
+// ofWhom says whether a step is of the autoscaler that is shown.
+func (m *Model) ofWhom(s *step) bool {
+	switch m.only {
+	case 0:
+		return true
+	case 1:
+		return s.Node != nil
+	}
+	return s.Controller == m.whose()[m.only]
 }
 
 // current is the step that is looked at, -1 when there is none.
@@ -142,7 +160,7 @@ func (m *Model) jump(direction int, what string, want func(n int) bool) {
 }
 
 // matches says whether the n-th step is of what was searched for.
-func (m *Model) matches(n int) bool { return m.query.matches(&m.steps[n], m.r, &m.r.Decisions[n]) }
+func (m *Model) matches(n int) bool { return m.query.matches(&m.steps[n], m.r) }
 
 // find goes to the first match from a step on, round the end; without any it also shows steps that did not act.
 func (m *Model) find(from int) bool {
@@ -158,7 +176,7 @@ func (m *Model) find(from int) bool {
 			return false
 		}
 		for i := range m.steps {
-			if m.matches(i) {
+			if m.ofWhom(&m.steps[i]) && m.matches(i) {
 				m.all = true
 				m.list()
 				break

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plaintext"
+	reports "github.com/scalehist/scalehist/report"
 	"github.com/scalehist/scalehist/report/lives"
 )
 
@@ -79,7 +80,7 @@ func (m *moments) target(g *scalehist.NodeGroupResult, t time.Time) int {
 }
 
 // strip writes how the cluster stood at t in at most lines lines of width columns: pods that waited, and each group with the
-// nodes it had, those on their way (+) or going (-), and its max size.
+// nodes it had, those on their way (+) or going (-), and its max size; then each workload that is scaled.
 func (m *moments) strip(t time.Time, width, lines int) []string {
 	cells := []string{fmt.Sprintf("pending %d", at(m.pending, t))}
 	for i := range m.r.NodeGroups {
@@ -90,6 +91,11 @@ func (m *moments) strip(t time.Time, width, lines int) []string {
 			cell += fmt.Sprintf("%+d", target-ready)
 		}
 		cells = append(cells, fmt.Sprintf("%s/%s", cell, g.Bounds().MaxText()))
+	}
+	for i := range m.r.Workloads {
+		if w := &m.r.Workloads[i]; reports.Shown(*w) {
+			cells = append(cells, replicasCell(w, t.Sub(m.r.StartTime)))
+		}
 	}
 	const between = "  "
 	var out []string
@@ -114,6 +120,16 @@ func (m *moments) strip(t time.Time, width, lines int) []string {
 		}
 	}
 	return append(out, clip(line, width))
+}
+
+// replicasCell is "shop/web 19+3": the replicas that were ready, and those more that were wanted (fewer: -).
+func replicasCell(w *scalehist.WorkloadResult, at time.Duration) string {
+	now := reports.ReplicasAt(w, at)
+	cell := fmt.Sprintf("%s/%s %d", w.Namespace, w.Name, now.Ready)
+	if now.Wanted != now.Ready {
+		cell += fmt.Sprintf("%+d", now.Wanted-now.Ready)
+	}
+	return cell
 }
 
 // clip cuts a line to width columns, with a sign that it goes on. No control character of a name reaches the terminal.

@@ -10,22 +10,14 @@ import (
 
 // step is a decision as a line of the list.
 type step struct {
-	offset, summary string
-	up, down        bool
+	reports.Entry
+	offset string
 	// hay is what a search looks through by what it is of, in lower case; made when somebody searches.
 	hay map[string]string
 }
 
-// acted says whether the step belongs to the short list.
-func (s *step) acted() bool { return s.up || s.down }
-
-func newStep(r *scalehist.ReplayReport, d *scalehist.Decision) step {
-	return step{
-		offset:  "+" + d.At.Sub(r.StartTime).Round(time.Millisecond).String(),
-		summary: d.Summary(),
-		up:      len(d.ScaleUps) > 0 || len(d.Failed) > 0,
-		down:    len(d.ScaleDowns) > 0 || len(d.Deleting) > 0,
-	}
+func newStep(r *scalehist.ReplayReport, e reports.Entry) step {
+	return step{Entry: e, offset: "+" + e.At.Sub(r.StartTime).Round(time.Millisecond).String()}
 }
 
 // The fields of a query: "pod:web-1" looks among pods only.
@@ -34,9 +26,11 @@ const (
 	fieldGroup  = "group"
 	fieldNode   = "node"
 	fieldReason = "reason"
+	// fieldWorkload is of decisions of controllers: the workload, the controller, the object that asks for it.
+	fieldWorkload = "workload"
 )
 
-var fields = []string{fieldPod, fieldGroup, fieldNode, fieldReason}
+var fields = []string{fieldPod, fieldGroup, fieldNode, fieldReason, fieldWorkload}
 
 // query is what somebody searches for.
 type query struct{ field, text string }
@@ -55,9 +49,9 @@ func parseQuery(s string) query {
 func (q query) empty() bool { return q.text == "" }
 
 // matches says whether a step is of what was searched for.
-func (q query) matches(s *step, r *scalehist.ReplayReport, d *scalehist.Decision) bool {
+func (q query) matches(s *step, r *scalehist.ReplayReport) bool {
 	if s.hay == nil {
-		s.hay = haystack(s, r, d)
+		s.hay = haystack(s, r)
 	}
 	if q.field != "" {
 		return strings.Contains(s.hay[q.field], q.text)
@@ -72,16 +66,36 @@ func (q query) matches(s *step, r *scalehist.ReplayReport, d *scalehist.Decision
 
 // haystack gathers the words of a decision, a word or a sentence to a line so that no match crosses two. A reason is found by
 // the words on the screen as by those of the report.
-func haystack(s *step, r *scalehist.ReplayReport, d *scalehist.Decision) map[string]string {
+func haystack(s *step, r *scalehist.ReplayReport) map[string]string {
 	words := map[string][]string{}
 	add := func(field string, word ...string) { words[field] = append(words[field], word...) }
-	add(fieldPod, d.UnschedulablePods...)
-	add(fieldReason, s.summary)
-	for _, p := range reports.ExplainDecision(r, *d) {
+	add(fieldReason, s.Summary)
+	for _, p := range s.Parts(r) {
 		if p.Title != reports.PartPods {
 			add(fieldReason, p.Lines...)
 		}
 	}
+	if s.Node != nil {
+		ofNodes(s.Node, add)
+	} else {
+		add(fieldWorkload, s.Controller)
+	}
+	if s.Workload != nil {
+		add(fieldWorkload, s.Workload.String())
+	}
+	if s.Scale != nil {
+		add(fieldWorkload, s.Scale.By)
+	}
+	out := map[string]string{}
+	for field, list := range words {
+		out[field] = strings.ToLower(strings.Join(list, "\n"))
+	}
+	return out
+}
+
+// ofNodes adds the words of a decision of a node autoscaler.
+func ofNodes(d *scalehist.Decision, add func(field string, word ...string)) {
+	add(fieldPod, d.UnschedulablePods...)
 	for _, o := range d.Options {
 		add(fieldGroup, o.NodeGroup)
 		add(fieldGroup, o.SimilarNodeGroups...)
@@ -119,9 +133,4 @@ func haystack(s *step, r *scalehist.ReplayReport, d *scalehist.Decision) map[str
 			add(fieldPod, name)
 		}
 	}
-	out := map[string]string{}
-	for field, list := range words {
-		out[field] = strings.ToLower(strings.Join(list, "\n"))
-	}
-	return out
 }

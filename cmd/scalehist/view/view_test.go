@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,10 @@ func TestScreens(t *testing.T) {
 		{"verdict", "idle", 80, 24, []string{"v"}},
 		{"small", "idle", 40, 8, nil},
 		{"small-detail", "idle", 40, 8, []string{"enter"}},
+		{"workloads", "hpa60", 100, 24, []string{"down", "down"}},
+		{"workloads-only", "hpa60", 100, 30, []string{"c", "c", "a", "end", "up", "up"}},
+		{"workloads-help", "hpa60", 100, 40, []string{"?"}},
+		{"workloads-explain", "hpa60", 100, 24, []string{"x", "type default/web", "enter"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.golden, func(t *testing.T) {
@@ -106,7 +111,21 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// TestWhose: decisions are those of all autoscalers, of nodes, of each controller in turn.
+func TestWhose(t *testing.T) {
+	for keys, want := range map[int]int{0: 36, 1: 20, 2: 16, 3: 36} {
+		m := app(t, saved(t, "hpa60"), 80, 24, append([]string{"a"}, slices.Repeat([]string{"c"}, keys)...)...)
+		if len(m.shown) != want {
+			t.Errorf("after %d times c there are %d decisions, want %d\n%s", keys, len(m.shown), want, screen(t, m))
+		}
+	}
+	if s := screen(t, app(t, saved(t, "idle"), 80, 24, "c")); !strings.Contains(s, "there is one autoscaler only") {
+		t.Errorf("without controllers:\n%s", s)
+	}
+}
+
 func TestPlain(t *testing.T) {
+	goldentest.Text(t, filepath.Join("testdata", "plain-workloads.txt"), Plain(saved(t, "hpa60")), *update)
 	goldentest.Text(t, filepath.Join("testdata", "plain.txt"), Plain(saved(t, "pending")), *update)
 }
 
@@ -168,6 +187,14 @@ func TestSearch(t *testing.T) {
 	if m.cursor != before {
 		t.Errorf("next match and back: step %d, want %d", m.cursor, before)
 	}
+	for text, want := range map[string]int{"workload:hpa": 16, "workload:replicaset/default/web": 16, "reason:scaledownstabilized": 8, "workload:std": 0, "group:std": 4} {
+		if _, of := app(t, saved(t, "hpa60"), 80, 24, "a", "/", "type "+text, "enter").found(); of != want {
+			t.Errorf("%q: %d matches, want %d", text, of, want)
+		}
+	}
+	if s := screen(t, app(t, saved(t, "hpa60"), 80, 24, "x", "type nobody", "enter")); !strings.Contains(s, `"nobody" is no node group, no node and no workload`) {
+		t.Errorf("a name that is not there is not said:\n%s", s)
+	}
 	if s := screen(t, app(t, saved(t, "idle"), 80, 24, "x", "type nobody", "enter")); !strings.Contains(s, `"nobody" is no node group`) {
 		t.Errorf("a name that is not there is not said:\n%s", s)
 	}
@@ -184,8 +211,8 @@ func TestEmptyReport(t *testing.T) {
 
 // TestEverySizeAndKey: no size and no order of keys makes it panic or write past the screen.
 func TestEverySizeAndKey(t *testing.T) {
-	names := []string{"up", "down", "pgup", "pgdown", "home", "end", "u", "U", "d", "D", "a", "tab", "enter", "/", "n", "N", "x", "esc", "?", "w", "e"}
-	list := []*scalehist.ReplayReport{saved(t, "idle"), saved(t, "pending"), wide(), {Scenario: "empty"}}
+	names := []string{"up", "down", "pgup", "pgdown", "home", "end", "u", "U", "d", "D", "a", "tab", "enter", "/", "n", "N", "x", "esc", "?", "w", "e", "c"}
+	list := []*scalehist.ReplayReport{saved(t, "idle"), saved(t, "pending"), saved(t, "hpa60"), wide(), {Scenario: "empty"}}
 	rapid.Check(t, func(rt *rapid.T) {
 		m := New(rapid.SampledFrom(list).Draw(rt, "report"))
 		for range rapid.IntRange(1, 12).Draw(rt, "n") {

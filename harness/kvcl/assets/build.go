@@ -105,7 +105,7 @@ func (v versions) key(ctx context.Context, goTool string) (string, error) {
 		return "", fmt.Errorf("%s env GOVERSION: %w", goTool, err)
 	}
 	h := sha256.New()
-	for _, part := range v.flags() {
+	for _, part := range append(v.flags(), string(goMod), string(goSum)) {
 		fmt.Fprintf(h, "%d\n%s", len(part), part)
 	}
 	return v.prefix() + strings.TrimSpace(string(out)) + "-" + hex.EncodeToString(h.Sum(nil))[:12], nil

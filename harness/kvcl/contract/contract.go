@@ -96,6 +96,7 @@ var cases = []testCase{
 	{"SaysWhyPreemptionDoesNotHelp", saysWhyPreemptionDoesNotHelp},
 	{"KeepsNominations", keepsNominations},
 	{"PreemptsForPorts", preemptsForPorts},
+	{"VictimsTerminate", victimsTerminate},
 	{"NodesWakeWhoFits", nodesWakeWhoFits},
 	{"TaintsWakeWhoWaitedForThem", taintsWakeWhoWaitedForThem},
 	{"UncordonedNodesWakeWhoFits", uncordonedNodesWakeWhoFits},

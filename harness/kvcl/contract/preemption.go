@@ -21,7 +21,6 @@ func preempts(s *suite) {
 		p.Spec.PreemptionPolicy = ptr.To(corev1.PreemptNever)
 	}))
 	got := s.settle()
-	s.equal("bindings", []kvcl.Binding{binding("high", "n-0")}, got.Bindings)
 	victims := map[string]bool{}
 	for _, v := range got.Victims {
 		victims[v.Pod.Name] = true
@@ -30,10 +29,35 @@ func preempts(s *suite) {
 		}
 	}
 	s.equal("victims", map[string]bool{"low-0": true, "low-1": true}, victims)
+	s.equal("placements", []string{"low-0 n-0", "low-1 n-0", "high -", "never -"}, s.placements())
+	s.stopped(got.Victims)
+	got = s.settle()
+	s.equal("bindings", []kvcl.Binding{binding("high", "n-0")}, got.Bindings)
 	if len(got.Unschedulable) != 1 || got.Unschedulable[0].Pod != id("never") {
 		s.t.Errorf("unschedulable %v, want never", got.Unschedulable)
 	}
 	s.equal("placements", []string{"high n-0", "never -"}, s.placements())
+}
+
+// stopped is what kubelets do with victims in the end: the API server removes them.
+func (s *suite) stopped(victims []kvcl.Victim) {
+	s.t.Helper()
+	for _, v := range victims {
+		s.apply(scalehist.OpDelete, s.pod(v.Pod.Namespace, v.Pod.Name))
+	}
+}
+
+// wantPreempted: at the next settle these are the victims, in this order, and nobody gets their room; once they have stopped, the one
+// after it comes to what is wanted.
+func (s *suite) wantPreempted(victims []kvcl.Victim, want kvcl.Settled) {
+	s.t.Helper()
+	got := s.settle()
+	s.equal("victims", victims, got.Victims)
+	for _, b := range got.Bindings {
+		s.t.Errorf("%s got node %s while victims terminate", b.Pod, b.Node)
+	}
+	s.stopped(got.Victims)
+	s.wantSettled(want)
 }
 
 // preemptsTheYoungest: all else equal, the node whose victims started last is chosen, by recorded time.
@@ -50,10 +74,7 @@ func preemptsTheYoungest(s *suite) {
 		pod("older", 1, withPriority(0), started("n-2", Now.Add(-5*time.Hour))))
 	s.settle()
 	s.add(pod("high", 1, withPriority(100)))
-	s.wantSettled(kvcl.Settled{
-		Bindings: []kvcl.Binding{binding("high", "n-1")},
-		Victims:  []kvcl.Victim{{Pod: id("young"), Node: "n-1", Preemptor: id("high")}},
-	})
+	s.wantPreempted([]kvcl.Victim{victim("young", "n-1")}, kvcl.Settled{Bindings: []kvcl.Binding{binding("high", "n-1")}})
 }
 
 func evicts(s *suite) {

@@ -3,6 +3,7 @@ package contract
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,7 +56,7 @@ func highWins(s *suite, node0, node1 []*corev1.Pod, place string, victims ...kvc
 	}
 	s.wantSettled(kvcl.Settled{})
 	s.add(pod("high", 2, withPriority(100)))
-	s.wantSettled(kvcl.Settled{Bindings: []kvcl.Binding{binding("high", place)}, Victims: victims})
+	s.wantPreempted(victims, kvcl.Settled{Bindings: []kvcl.Binding{binding("high", place)}})
 }
 
 // The next five are upstream's criteria for the node, first to last; each is shown to count for more than those after it.
@@ -100,18 +101,15 @@ func preemptsOnlyWhoMustGo(s *suite) {
 		pod("young", 1, withPriority(0), since("n-0", 3)))
 	s.settle()
 	s.add(pod("high", 1, withPriority(100)))
-	s.wantSettled(kvcl.Settled{Bindings: []kvcl.Binding{binding("high", "n-0")}, Victims: []kvcl.Victim{victim("young", "n-0")}})
+	s.wantPreempted([]kvcl.Victim{victim("young", "n-0")}, kvcl.Settled{Bindings: []kvcl.Binding{binding("high", "n-0")}})
 	// A budget holds nobody back when there is nobody else (upstream: best effort).
 	s.apply(scalehist.OpDelete, pod("high", 1))
 	s.add(pod("larger", 4, withPriority(50)))
-	s.wantSettled(kvcl.Settled{
-		Bindings: []kvcl.Binding{binding("larger", "n-0")},
-		Victims: []kvcl.Victim{
-			{Pod: id("important"), Node: "n-0", Preemptor: id("larger")},
-			{Pod: id("old"), Node: "n-0", Preemptor: id("larger")},
-			{Pod: id("guarded"), Node: "n-0", Preemptor: id("larger")},
-		},
-	})
+	s.wantPreempted([]kvcl.Victim{
+		{Pod: id("important"), Node: "n-0", Preemptor: id("larger")},
+		{Pod: id("old"), Node: "n-0", Preemptor: id("larger")},
+		{Pod: id("guarded"), Node: "n-0", Preemptor: id("larger")},
+	}, kvcl.Settled{Bindings: []kvcl.Binding{binding("larger", "n-0")}})
 }
 
 // preemptsInTurn: several preemptors, each with its own victims, the most important first; and who preempts may be
@@ -120,18 +118,16 @@ func preemptsInTurn(s *suite) {
 	s.add(node("n-0", 1), node("n-1", 1), pod("a", 1, withPriority(0), since("n-0", 9)), pod("b", 1, withPriority(0), since("n-1", 5)))
 	s.settle()
 	s.add(pod("mid", 1, withPriority(5)), pod("high", 1, withPriority(10)), pod("low", 1, withPriority(1)))
-	s.wantSettled(kvcl.Settled{
+	s.wantPreempted([]kvcl.Victim{victim("b", "n-1"), {Pod: id("a"), Node: "n-0", Preemptor: id("mid")}}, kvcl.Settled{
 		Bindings: []kvcl.Binding{binding("high", "n-1"), binding("mid", "n-0")},
-		Victims:  []kvcl.Victim{victim("b", "n-1"), {Pod: id("a"), Node: "n-0", Preemptor: id("mid")}},
 		Unschedulable: []kvcl.Unschedulable{
 			{Pod: id("low"), Message: noVictims(2, "2 Insufficient cpu")},
 		},
 	})
 	s.add(pod("top", 1, withPriority(20)))
-	s.wantSettled(kvcl.Settled{
+	s.wantPreempted([]kvcl.Victim{{Pod: id("mid"), Node: "n-0", Preemptor: id("top")}}, kvcl.Settled{
 		Bindings: []kvcl.Binding{binding("top", "n-0")},
-		Victims:  []kvcl.Victim{{Pod: id("mid"), Node: "n-0", Preemptor: id("top")}},
-		// A victim that goes wakes who waits for room.
+		// A victim that is removed wakes who waits for room.
 		Unschedulable: []kvcl.Unschedulable{{Pod: id("low"), Message: noVictims(2, "2 Insufficient cpu")}},
 	})
 }
@@ -185,9 +181,43 @@ func preemptsForPorts(s *suite) {
 	s.add(pod("equal", 1, withPriority(0), port))
 	s.wantSettled(waits("equal", noVictims(1, "1 node(s) didn't have free ports for the requested pod ports")))
 	s.add(pod("high", 1, withPriority(100), port))
-	s.wantSettled(kvcl.Settled{
+	s.wantPreempted([]kvcl.Victim{victim("low", "n-0")}, kvcl.Settled{
 		Bindings:      []kvcl.Binding{binding("high", "n-0")},
-		Victims:       []kvcl.Victim{victim("low", "n-0")},
 		Unschedulable: []kvcl.Unschedulable{{Pod: id("equal"), Message: noVictims(1, "1 node(s) didn't have free ports for the requested pod ports")}},
 	})
+}
+
+// victimsTerminate: a victim holds its room until it is removed, with its grace period and with the condition that says why it ends.
+// Meanwhile the preemptor waits, preempts nobody else when it is tried again, and its room is not for others.
+func victimsTerminate(s *suite) {
+	patient := func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](90) }
+	s.add(node("n-0", 2), node("n-1", 2),
+		pod("low", 2, withPriority(0), since("n-0", 1), patient), pod("old", 1, withPriority(0), since("n-1", 9)), pod("older", 1, withPriority(0), since("n-1", 10)))
+	s.settle()
+	s.add(pod("high", 2, withPriority(100)))
+	waiting := kvcl.Unschedulable{Pod: id("high"), Message: "0/2 nodes are available: 2 Insufficient cpu.", Nominated: "n-0"}
+	s.wantSettled(kvcl.Settled{Victims: []kvcl.Victim{victim("low", "n-0")}, Unschedulable: []kvcl.Unschedulable{waiting}})
+	preempted := s.now
+	low := s.pod(namespace, "low")
+	if want := preempted.Add(90 * time.Second); low.DeletionTimestamp == nil || !low.DeletionTimestamp.Time.Equal(want) {
+		s.t.Errorf("low ends at %v, want %v", low.DeletionTimestamp, want)
+	}
+	s.equal("conditions", []corev1.PodCondition{{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
+		Message: "default-scheduler: preempting to accommodate a higher priority pod", LastTransitionTime: metav1.NewTime(preempted),
+	}}, slices.DeleteFunc(slices.Clone(low.Status.Conditions), func(c corev1.PodCondition) bool { return c.Type != corev1.DisruptionTarget }))
+	if got := s.pod(namespace, "high").Status.NominatedNodeName; got != "n-0" {
+		s.t.Errorf("high is nominated for %q, want n-0", got)
+	}
+	// Room elsewhere, less than it needs, is worth a try: with the room of another victim it would do.
+	s.apply(scalehist.OpDelete, pod("old", 1))
+	waiting.Message += " no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node."
+	s.wantSettled(kvcl.Settled{Unschedulable: []kvcl.Unschedulable{waiting}})
+	s.add(pod("equal", 2, withPriority(100), neverPreempts), pod("small", 1, withPriority(50)))
+	got := s.settle()
+	s.equal("bindings", []kvcl.Binding{binding("small", "n-1")}, got.Bindings)
+	s.equal("victims", []kvcl.Victim(nil), got.Victims)
+	s.stopped([]kvcl.Victim{victim("low", "n-0")})
+	got = s.settle()
+	s.equal("bindings", []kvcl.Binding{binding("high", "n-0")}, got.Bindings)
 }

@@ -182,10 +182,9 @@ func sharesNoExclusiveClaims(s *suite) {
 	s.add(pod("same", 1, uses("mine"), withPriority(5)))
 	s.wantSettled(waits("same", noVictims(1, taken)))
 	s.add(pod("high", 1, uses("mine"), withPriority(10)))
-	s.wantSettled(kvcl.Settled{
+	s.wantPreempted([]kvcl.Victim{victim("a", "n-0")}, kvcl.Settled{
 		Bindings:      []kvcl.Binding{binding("high", "n-0")},
 		Unschedulable: []kvcl.Unschedulable{{Pod: id("same"), Message: noVictims(1, taken)}},
-		Victims:       []kvcl.Victim{{Pod: id("a"), Node: "n-0", Preemptor: id("high")}},
 	})
 	s.apply(scalehist.OpDelete, pod("high", 1))
 	s.wantSettled(bound(binding("same", "n-0")))

@@ -43,7 +43,7 @@ type Result struct {
 	Bindings []Binding
 	// Unschedulable lists the pods that were tried and found no node, once each with the last message, in queue order.
 	Unschedulable []Unschedulable
-	// Victims were preempted and are gone.
+	// Victims were preempted. They terminate, as the write said that took them, and hold their room until they are removed.
 	Victims []Victim
 }
 
@@ -77,15 +77,19 @@ type Crank struct {
 	interest  *interest // with recall
 	clock     *clocktesting.FakeClock
 	informers map[string]*informer
+	pods      *informer
 	cancel    context.CancelFunc
 
 	// current is the pod of the cycle that runs; open says that its binding cycle was opened, done that it has ended.
 	current types.NamespacedName
 	open    bool
 	done    chan struct{}
-	// preempted ends a round early: the preemptor goes first once its victims are gone.
+	// preempted ends a round early: the next pod is tried when the scheduler has seen that the victims terminate, and a preemptor
+	// whose victims end at once goes first.
 	preempted bool
 	events    int64
+	// fault is of the scheduler's queue or client, which neither should have.
+	fault error
 
 	result Result
 	// failed maps the pods that found no node in this Settle to their place in the queue and their last message.
@@ -129,7 +133,7 @@ func New(ctx context.Context, now time.Time, opts Options) (*Crank, error) {
 	}
 	cl := &client{c: c}
 	factory, informers := newFactory(cl)
-	c.informers = informers
+	c.informers, c.pods = informers, informers[typeName(&corev1.Pod{})]
 	rec := &recorder{c: c, emit: opts.EmitEvents}
 	c.sched, err = scheduler.New(ctx, cl, factory, nil, func(string) events.EventRecorderLogger { return rec }, sopts...)
 	if err != nil {
@@ -295,6 +299,9 @@ func (c *Crank) round(ctx context.Context, queued int) error {
 		case <-c.done:
 		default:
 		}
+		if c.fault != nil {
+			return c.fault
+		}
 		if c.errors[c.current] >= maxErrors {
 			return fmt.Errorf("schedule pod %s: %s", c.current, c.failed[c.current].message)
 		}
@@ -361,14 +368,10 @@ func (c *Crank) failureHandler(inner scheduler.FailureHandlerFn) scheduler.Failu
 		if nominating != nil && nominating.Mode() == fwk.ModeOverride {
 			f0.nominated = nominating.NominatedNodeName
 		}
-		if !c.known(name) {
-			c.order = append(c.order, name)
-		}
-		c.failed[name] = f0
+		c.noteFailure(info.Pod, *f0)
 		if c.recall != nil && c.recall.Refused() {
 			c.twins.failed(info.Pod, status, nominating)
 		}
-		c.leftovers.failed(info.Pod, *f0)
 		inner(ctx, f, info, status, nominating, start)
 		if c.interest != nil {
 			c.interest.failed(info)

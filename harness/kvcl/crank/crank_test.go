@@ -59,7 +59,7 @@ func (c *cluster) flush(_ context.Context, writes []crank.Write) error {
 			if err := c.put(bound); err != nil {
 				return err
 			}
-		case crank.WriteDelete:
+		case crank.WritePreempt:
 			delete(c.pods, w.Pod)
 			if err := c.Remove(p); err != nil {
 				return err

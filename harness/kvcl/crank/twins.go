@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -38,6 +37,8 @@ type outcome struct {
 	diagnosis  framework.Diagnosis
 	nodes      int
 	nominating fwk.NominatingInfo
+	// message is what is said of the pod; "" before a twin needs it.
+	message string
 }
 
 // twinOf is the digest of a pod; kept until the pod changes.
@@ -144,13 +145,4 @@ func (c *Crank) once(ctx context.Context) {
 type popped struct {
 	info *framework.QueuedPodInfo
 	err  error
-}
-
-// twinFailed ends a cycle as that of the pod's twin ended.
-func (c *Crank) twinFailed(ctx context.Context, info *framework.QueuedPodInfo, o *outcome) {
-	d := o.diagnosis
-	d.UnschedulablePlugins = sets.New(d.UnschedulablePlugins.UnsortedList()...) // the queue keeps it with the pod
-	status := fwk.NewStatus(o.code).WithError(&framework.FitError{Pod: info.Pod, NumAllNodes: o.nodes, Diagnosis: d})
-	nominating := o.nominating
-	c.sched.FailureHandler(ctx, c.sched.Profiles[corev1.DefaultSchedulerName], info, status, &nominating, c.clock.Now())
 }

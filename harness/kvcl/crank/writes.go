@@ -1,11 +1,16 @@
 package crank
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -23,8 +28,8 @@ const (
 	WriteBind
 	// WriteStatus applies Patch, a strategic merge patch, to the pod's status.
 	WriteStatus
-	// WriteDelete deletes the pod: a victim of preemption.
-	WriteDelete
+	// WritePreempt asks for the deletion of the pod, a victim of preemption: it terminates, and holds its room until it has stopped.
+	WritePreempt
 	// WriteEvent creates Event.
 	WriteEvent
 )
@@ -72,6 +77,10 @@ func (p podClient) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOpt
 }
 
 func (p podClient) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*corev1.Pod, error) {
+	data, err := p.c.disrupted(data)
+	if err != nil {
+		return nil, err
+	}
 	p.c.remember(Write{Kind: WriteStatus, Pod: types.NamespacedName{Namespace: p.namespace, Name: name}, Patch: data})
 	return nil, nil
 }
@@ -96,10 +105,37 @@ func (c *Crank) takeWrites() []Write {
 	return w
 }
 
+// disrupted puts virtual time into the condition that says why a victim ends, in a strategic merge patch of its status: upstream has it
+// from the wall clock (preemption.NewExecutor). Unlike the condition PodScheduled it stays with a pod that terminates. The generation it
+// was observed at is left out, as it is of PodScheduled.
+func (c *Crank) disrupted(patch []byte) ([]byte, error) {
+	if !bytes.Contains(patch, []byte(corev1.DisruptionTarget)) {
+		return patch, nil
+	}
+	var body map[string]any
+	if err := json.Unmarshal(patch, &body); err != nil {
+		return nil, fmt.Errorf("status of a victim: %w", err)
+	}
+	conditions, _, err := unstructured.NestedSlice(body, "status", "conditions")
+	if err != nil {
+		return nil, fmt.Errorf("status of a victim: %w", err)
+	}
+	for _, entry := range conditions {
+		if condition, ok := entry.(map[string]any); ok && condition["type"] == string(corev1.DisruptionTarget) {
+			condition["lastTransitionTime"] = c.clock.Now().UTC().Format(time.RFC3339)
+			delete(condition, "observedGeneration")
+		}
+	}
+	if err := unstructured.SetNestedSlice(body, conditions, "status", "conditions"); err != nil {
+		return nil, fmt.Errorf("status of a victim: %w", err)
+	}
+	return json.Marshal(body)
+}
+
 // victim remembers the deletion of a pod that the pod now being scheduled preempts.
 func (c *Crank) victim(name types.NamespacedName) {
 	v := Victim{Pod: name, Preemptor: c.current}
-	w := Write{Kind: WriteDelete, Pod: name}
+	w := Write{Kind: WritePreempt, Pod: name}
 	if pod := c.pod(name); pod != nil {
 		v.Node, w.UID = pod.Spec.NodeName, pod.UID
 	}
@@ -109,7 +145,7 @@ func (c *Crank) victim(name types.NamespacedName) {
 }
 
 func (c *Crank) pod(name types.NamespacedName) *corev1.Pod {
-	obj, ok, err := c.informers[typeName(&corev1.Pod{})].indexer.GetByKey(name.String())
+	obj, ok, err := c.pods.indexer.GetByKey(name.String())
 	if err != nil || !ok {
 		return nil
 	}

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/utils/ptr"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/crank"
@@ -109,8 +111,14 @@ func (w *world) flush(_ context.Context, writes []crank.Write) error {
 			pod = pod.DeepCopy()
 			pod.Spec.NodeName = x.Node
 			err = w.put(pod)
-		case crank.WriteDelete:
-			err = w.drop(pod)
+		case crank.WritePreempt:
+			if w.ordinal[pod.UID]%2 == 0 { // its termination takes no time
+				err = w.drop(pod)
+				break
+			}
+			pod = pod.DeepCopy()
+			pod.DeletionTimestamp = ptr.To(metav1.NewTime(w.now))
+			err = w.put(pod)
 		case crank.WriteStatus:
 			if pod, err = patched(pod, x.Patch); err == nil {
 				err = w.put(pod)

@@ -35,7 +35,7 @@ func (c *Cluster) admitBudget(ch scalehist.Change, b *policyv1.PodDisruptionBudg
 }
 
 // reconcileBudgets keeps PodDisruptionBudget status as the disruption controller would: healthy pods are the Running
-// ones, percentages round up against the pods the selector matches.
+// ones, percentages round up against the pods the selector matches or, of workloads that were taken over, those that are wanted.
 func (c *Cluster) reconcileBudgets(now time.Time) []scalehist.Change {
 	if !c.budgetsDirty {
 		return nil
@@ -44,7 +44,7 @@ func (c *Cluster) reconcileBudgets(now time.Time) []scalehist.Change {
 	var out []scalehist.Change
 	counts := c.countMatches()
 	for i, b := range c.budgets {
-		status := c.budgetStatus(b, counts[i])
+		status := c.budgetStatus(b, c.expected(b, i, counts[i]))
 		if equality.Semantic.DeepEqual(b.Status, status) {
 			continue
 		}
@@ -79,6 +79,20 @@ func (c *Cluster) budgetStatus(b *policyv1.PodDisruptionBudget, n matches) polic
 	}
 }
 
+// expected counts of a workload that was taken over the replicas that are wanted instead of the pods there are, which are more in a rollout;
+// but for a number of pods that must be available, as upstream (pkg/controller/disruption, getExpectedPodCount).
+func (c *Cluster) expected(b *policyv1.PodDisruptionBudget, i int, n matches) matches {
+	if m := b.Spec.MinAvailable; b.Spec.MaxUnavailable == nil && (m == nil || m.Type == intstr.Int) {
+		return n
+	}
+	for _, w := range c.controllers.taken {
+		if has := w.matched[i]; has > 0 && w.run != nil {
+			n.expected += int(w.wanted) - has
+		}
+	}
+	return n
+}
+
 // matches counts the pods of a budget, and the Running ones among them.
 type matches struct{ expected, healthy int }
 
@@ -104,6 +118,7 @@ func (t *tally) count(p *pod) {
 		}
 		p.budgets = append(p.budgets, i)
 		t.counts[i].expected++
+		p.workload.match(i, 1)
 		if p.healthy {
 			t.counts[i].healthy++
 		}
@@ -114,6 +129,7 @@ func (t *tally) count(p *pod) {
 func (t *tally) uncount(p *pod) {
 	for _, i := range p.budgets {
 		t.counts[i].expected--
+		p.workload.match(i, -1)
 		if p.healthy {
 			t.counts[i].healthy--
 		}
@@ -135,6 +151,9 @@ func (c *Cluster) countMatches() []matches {
 		}
 		t.selectors[i] = sel
 		t.inNamespace[b.Namespace] = append(t.inNamespace[b.Namespace], i)
+	}
+	for _, w := range c.workloads.list {
+		clear(w.matched)
 	}
 	for _, p := range c.pods {
 		p.budgets = p.budgets[:0]

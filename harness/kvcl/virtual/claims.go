@@ -2,9 +2,13 @@ package virtual
 
 import (
 	"fmt"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
@@ -30,12 +34,16 @@ func (c *Cluster) admitClaim(ch scalehist.Change, claim *corev1.PersistentVolume
 	switch ch.Op {
 	case scalehist.OpDelete:
 		delete(c.claims.owners, key)
+		delete(c.claims.ours, key)
 		out := []scalehist.Change{ch}
 		if volume := c.reclaimed(key); volume != nil {
 			out = append(out, scalehist.Change{At: ch.At, Op: scalehist.OpDelete, Object: volume})
 		}
 		return out
 	case scalehist.OpAdd:
+		if c.claims.ours[key] {
+			return nil // its StatefulSet made it earlier here
+		}
 		c.claims.owners[key] = owner(claim)
 	}
 	class := c.immediate(claim)
@@ -49,6 +57,29 @@ func (c *Cluster) admitClaim(ch scalehist.Change, claim *corev1.PersistentVolume
 		{At: ch.At, Op: scalehist.OpAdd, Object: volume},
 		{At: ch.At, Op: scalehist.OpAdd, Object: bound},
 	}
+}
+
+// claimsOf are the claims that a new pod of a StatefulSet gets from the templates of its set; one that is there stays.
+func (c *Cluster) claimsOf(w *workload, p *corev1.Pod, now time.Time) (out []scalehist.Change) {
+	set, ok := w.object.(*appsv1.StatefulSet)
+	if !ok {
+		return nil
+	}
+	for i := range set.Spec.VolumeClaimTemplates {
+		t := set.Spec.VolumeClaimTemplates[i].DeepCopy()
+		claim := &corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: p.Namespace, Name: t.Name + "-" + p.Name, CreationTimestamp: metav1.NewTime(now), Annotations: t.Annotations,
+				Labels: labels.Merge(t.Labels, set.Spec.Selector.MatchLabels), // stateful_set_utils.go, getPersistentVolumeClaims
+			},
+			Spec: t.Spec,
+		}
+		if _, there := c.claims.owners[scalehist.NameOf(claim)]; !there {
+			out = append(out, c.admitClaim(scalehist.Change{At: now, Op: scalehist.OpAdd, Object: claim}, claim)...)
+			c.claims.ours[scalehist.NameOf(claim)] = true
+		}
+	}
+	return out
 }
 
 // defaultClass is the newest of the default storage classes, as upstream's admission picks it; of two made at once the

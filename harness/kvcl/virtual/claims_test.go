@@ -70,6 +70,13 @@ func (w *world) wantStorage(want ...string) {
 
 func newStorageWorld(t *testing.T) *world {
 	t.Helper()
+	cleanStorage(t)
+	return newWorld(t)
+}
+
+// cleanStorage leaves no claims, volumes and classes behind.
+func cleanStorage(t *testing.T) {
+	t.Helper()
 	t.Cleanup(func() {
 		o := shared.Cluster()
 		var all []scalehist.Change
@@ -82,7 +89,6 @@ func newStorageWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	return newWorld(t)
 }
 
 // TestEphemeralVolumes: each incarnation of a pod has a claim of its own, and nothing is left of it.

@@ -75,6 +75,18 @@ type Cluster struct {
 	leaving []*leaving
 	// lost pods are gone from the plane for good, and not yet told.
 	lost []types.NamespacedName
+	// workloads are what owns pods and has replicas; controllers act for those that were taken over.
+	workloads   workloads
+	controllers controllers
+	// admitters change new pods; templates are those pods as their owners made them, by UID.
+	admitters []scalehist.Admitter
+	templates map[types.UID]*corev1.Pod
+	// resizes are pods with other requests, not yet told; deferred are those whose nodes have no room for that.
+	resizes []scalehist.Change
+	// recordedRequests is one of the admitters; nil: requests are those of the pods that are fed in.
+	recordedRequests *recordedRequests
+	deferred         map[types.NamespacedName]*pod
+	lives            lives
 }
 
 var _ scalehist.Cluster = (*Cluster)(nil)
@@ -83,6 +95,20 @@ var _ scalehist.Cluster = (*Cluster)(nil)
 type Options struct {
 	// Termination is how long a pod takes to stop once its deletion was asked for; nil stands for AssumedTermination.
 	Termination func(*corev1.Pod) time.Duration
+	// Recorded gives every workload to a controller that lets it have the pods that were recorded: nobody else can take one over, and the
+	// outcome is that of no controller at all.
+	Recorded bool
+	// RecordedRequests lets every pod have the requests that were recorded of it, by the means by which a controller sets them.
+	RecordedRequests bool
+	// StartUp is how long a pod takes from its node to Ready; nil stands for no time.
+	StartUp func(*corev1.Pod) time.Duration
+}
+
+func (o Options) keeper() string {
+	if o.Recorded {
+		return recorded
+	}
+	return ""
 }
 
 // New puts the virtual parts to work on an empty control plane.
@@ -90,7 +116,7 @@ func New(plane kvcl.ControlPlane, opts Options) *Cluster {
 	if opts.Termination == nil {
 		opts.Termination = AssumedTermination
 	}
-	return &Cluster{
+	c := &Cluster{
 		plane:  plane,
 		opts:   opts,
 		pods:   map[types.NamespacedName]*pod{},
@@ -107,7 +133,17 @@ func New(plane kvcl.ControlPlane, opts Options) *Cluster {
 		whenDone:    map[types.NamespacedName]bool{},
 		claims:      newClaims(),
 		daemonPods:  map[string][]types.NamespacedName{},
+		workloads:   newWorkloads(opts.keeper()),
+		templates:   map[types.UID]*corev1.Pod{},
+		deferred:    map[types.NamespacedName]*pod{},
+		lives:       newLives(),
 	}
+	if opts.RecordedRequests {
+		c.recordedRequests = &recordedRequests{last: map[types.NamespacedName]*corev1.Pod{}}
+		c.Admit(c.recordedRequests)
+	}
+	c.controllers = newControllers(c)
+	return c
 }
 
 // Cluster implements scalehist.Cluster.
@@ -118,16 +154,23 @@ func (c *Cluster) SetTaints(ctx context.Context, node string, taints []corev1.Ta
 	if err := c.plane.SetTaints(ctx, node, taints); err != nil {
 		return err
 	}
-	if n := c.nodes[node]; n != nil {
-		fed := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return hasTaint(c.taints[node], t) })
-		c.taints[node] = slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return hasTaint(fed, t) })
-		n = n.DeepCopy()
-		n.Spec.Taints = slices.Clone(taints)
-		c.nodes[node] = n
-		c.taintsDirty[node] = true
-		c.daemonsDirty = append(c.daemonsDirty, node) // a taint keeps DaemonSet pods off, or lets them on
-	}
+	c.tainted(node, taints)
 	return nil
+}
+
+// tainted notes the taints that somebody put on a node.
+func (c *Cluster) tainted(node string, taints []corev1.Taint) {
+	n := c.nodes[node]
+	if n == nil {
+		return
+	}
+	fed := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return hasTaint(c.taints[node], t) })
+	c.taints[node] = slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return hasTaint(fed, t) })
+	n = n.DeepCopy()
+	n.Spec.Taints = slices.Clone(taints)
+	c.nodes[node] = n
+	c.taintsDirty[node] = true
+	c.daemonsDirty = append(c.daemonsDirty, node) // a taint keeps DaemonSet pods off, or lets them on
 }
 
 // Cordon implements scalehist.Cluster.
@@ -144,14 +187,19 @@ func (c *Cluster) Cordon(ctx context.Context, node string, unschedulable bool) e
 	if err := c.plane.Apply(ctx, []scalehist.Change{{Op: scalehist.OpUpdate, Object: n}}); err != nil {
 		return fmt.Errorf("cordon node %s: %w", node, err)
 	}
-	c.nodes[node] = n
-	if unschedulable {
-		c.cordoned[node] = true
-	} else {
-		delete(c.cordoned, node)
-		c.daemonsDirty = append(c.daemonsDirty, node) // a drain that failed may have evicted its DaemonSet pods
-	}
+	c.closed(n)
 	return nil
+}
+
+// closed notes that somebody closed or opened a node.
+func (c *Cluster) closed(n *corev1.Node) {
+	c.nodes[n.Name] = n
+	if n.Spec.Unschedulable {
+		c.cordoned[n.Name] = true
+		return
+	}
+	delete(c.cordoned, n.Name)
+	c.daemonsDirty = append(c.daemonsDirty, n.Name) // a drain that failed may have evicted its DaemonSet pods
 }
 
 func hasTaint(list []corev1.Taint, t corev1.Taint) bool {
@@ -212,6 +260,8 @@ func (c *Cluster) admit(ch scalehist.Change) ([]scalehist.Change, error) {
 		c.admitStorageClass(ch, o)
 	case *corev1.PersistentVolumeClaim:
 		return c.admitClaim(ch, o), nil
+	default:
+		return c.admitWorkload(ch)
 	}
 	return []scalehist.Change{ch}, nil
 }
@@ -228,7 +278,8 @@ func (c *Cluster) admitPod(ch scalehist.Change, p *corev1.Pod) ([]scalehist.Chan
 		if p.Spec.NodeName != "" && c.nodes[p.Spec.NodeName] == nil {
 			return nil, fmt.Errorf("pod %s stands on node %q, which is not in the cluster", key, p.Spec.NodeName)
 		}
-		return []scalehist.Change{{At: ch.At, Op: scalehist.OpAdd, Object: c.born(key, p, ch.At)}}, nil
+		out := c.freeName(key, ch.At)
+		return append(out, scalehist.Change{At: ch.At, Op: scalehist.OpAdd, Object: c.born(key, p, ch.At)}), nil
 	case scalehist.OpDelete:
 		if p.Annotations[WhenDoneAnnotation] == "true" && (known != nil && !known.done || c.returns(key)) {
 			c.whenDone[key] = true
@@ -238,20 +289,29 @@ func (c *Cluster) admitPod(ch scalehist.Change, p *corev1.Pod) ([]scalehist.Chan
 		if known == nil {
 			return nil, nil
 		}
-		termination := c.deletion(p, known)
-		c.drop(key)
-		delete(c.whenDone, key)
-		out := []scalehist.Change{{At: ch.At, Op: scalehist.OpDelete, Object: known.object}}
-		if termination > 0 {
-			out = append(out, c.depart(known.object, c.at(ch), termination, nil))
-		}
-		return out, nil
+		return c.deleted(key, known, ch.At, c.at(ch), c.deletion(p, known)), nil
 	default:
 		if known == nil {
 			return nil, nil
 		}
+		if known.workload != nil && known.workload.sizedBy != "" {
+			p = withResourcesOf(p, known.object) // its requests are not what was recorded
+			p.Spec.Resources = known.object.Spec.Resources
+		}
 		return c.updatePod(ch, known, p), nil
 	}
+}
+
+// deleted deletes a pod, which takes a while to stop from a given time on.
+func (c *Cluster) deleted(key types.NamespacedName, p *pod, asked, from time.Time, termination time.Duration) []scalehist.Change {
+	c.drop(key)
+	delete(c.whenDone, key)
+	c.budgetsDirty = true
+	out := []scalehist.Change{{At: asked, Op: scalehist.OpDelete, Object: p.object}}
+	if termination > 0 {
+		out = append(out, c.depart(p.object, from, termination, nil))
+	}
+	return out
 }
 
 // updatePod carries a recorded change of labels, annotations, gates, tolerations or requests over to the pod as it
@@ -281,13 +341,19 @@ func (c *Cluster) updatePod(ch scalehist.Change, known *pod, want *corev1.Pod) [
 	}
 	old := known.object
 	key := types.NamespacedName{Namespace: next.Namespace, Name: next.Name}
-	finish, done := known.finishAt, known.done
-	born := c.born(key, next, ch.At)
+	finish, ready, restart, done := known.finishAt, known.readyAt, known.restartAt, known.done
+	born := c.enter(key, next, ch.At)
 	again := c.pods[key]
 	c.tally.uncount(again)
 	again.finishAt, again.done = finish, done
 	c.tally.count(again)
 	c.runs(key, again)
+	if !ready.IsZero() {
+		c.readyAt(key, again, ready)
+	}
+	if !restart.IsZero() {
+		c.restartAt(key, again, restart)
+	}
 	return []scalehist.Change{
 		{At: ch.At, Op: scalehist.OpDelete, Object: old},
 		{At: ch.At, Op: scalehist.OpAdd, Object: born},
@@ -302,13 +368,11 @@ func copyResources(to, from []corev1.Container) {
 	}
 }
 
-// born registers a pod under its name and gives it the UID of its incarnation.
-func (c *Cluster) born(key types.NamespacedName, p *corev1.Pod, at time.Time) *corev1.Pod {
+// enter registers a pod and gives it the UID of its incarnation.
+func (c *Cluster) enter(key types.NamespacedName, p *corev1.Pod, at time.Time) *corev1.Pod {
 	p = copied(p)
+	p.UID = c.nextUID(key, p.UID)
 	c.births[key]++
-	if n := c.births[key]; n > 1 || p.UID == "" {
-		p.UID = types.UID(fmt.Sprintf("pod/%s#%d", key, n))
-	}
 	entry := &pod{object: p}
 	if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 		if p.Status.Phase != corev1.PodRunning {
@@ -321,6 +385,14 @@ func (c *Cluster) born(key types.NamespacedName, p *corev1.Pod, at time.Time) *c
 		c.claims.born = append(c.claims.born, key)
 	}
 	return p
+}
+
+// nextUID is the UID of the next incarnation of a pod: the first one has its own, if it has one.
+func (c *Cluster) nextUID(key types.NamespacedName, own types.UID) types.UID {
+	if n := c.births[key] + 1; n > 1 || own == "" {
+		return types.UID(fmt.Sprintf("pod/%s#%d", key, n))
+	}
+	return own
 }
 
 func (c *Cluster) admitNode(ch scalehist.Change, n *corev1.Node) ([]scalehist.Change, error) {
@@ -370,20 +442,26 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: known.object})
 		c.lose(key, known)
 		if comesBack(known.object) && !known.done {
-			c.evicted = append(c.evicted, known.object)
+			c.again(known.object)
 		}
 	}
 	return append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: node})
 }
 
-// Next is the earliest instant at which a finite pod finishes, a pod leaves a tainted node, or one that was deleted stops.
+// Next is the earliest instant at which a finite pod finishes, a pod is ready or starts a container again, leaves a tainted node, or, deleted,
+// stops, or a controller of a workload that was taken over has something to do.
 func (c *Cluster) Next() (time.Time, bool) {
 	next, _ := c.nextTaintEviction()
 	if at, ok := c.nextStop(); ok && (next.IsZero() || at.Before(next)) {
 		next = at
 	}
-	if f, ok := c.nextFinish(); ok && (next.IsZero() || f.at.Before(next)) {
-		next = f.at
+	if at, ok := c.controllers.state.Next(); ok && (next.IsZero() || at.Before(next)) {
+		next = at
+	}
+	for _, nextOf := range []func() (finish, bool){c.nextFinish, c.nextReady, c.nextRestart} {
+		if f, ok := nextOf(); ok && (next.IsZero() || f.at.Before(next)) {
+			next = f.at
+		}
 	}
 	return next, !next.IsZero()
 }

@@ -69,7 +69,7 @@ func (c *Cluster) reconcileDaemons(now time.Time) []scalehist.Change {
 				key := there[len(there)-1]
 				out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: c.pods[key].object})
 				c.drop(key)
-			case len(there) == 0 && run:
+			case len(there) == 0 && run && !c.nameTaken(types.NamespacedName{Namespace: ds.Namespace, Name: daemonPodName(ds, name)}):
 				out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.daemonPod(ds, name, now)})
 			}
 		}
@@ -81,12 +81,14 @@ func (c *Cluster) reconcileDaemons(now time.Time) []scalehist.Change {
 
 func (c *Cluster) daemonPod(ds *appsv1.DaemonSet, node string, now time.Time) *corev1.Pod {
 	p := daemon.NewPod(ds, node)
-	p.Name = ds.Name + "-" + node
+	p.Name = daemonPodName(ds, node)
 	p.Namespace = ds.Namespace
 	p.CreationTimestamp = metav1.NewTime(now)
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
 	return c.born(types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p, now)
 }
+
+func daemonPodName(ds *appsv1.DaemonSet, node string) string { return ds.Name + "-" + node }
 
 // daemonNode is the node a DaemonSet pod is on or meant for: until it is bound, the name stands in the node affinity
 // the controller gave it.

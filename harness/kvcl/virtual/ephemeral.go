@@ -19,6 +19,8 @@ import (
 type claims struct {
 	// owners are the UIDs of the pods that claims belong to, "" for claims of their own.
 	owners map[types.NamespacedName]types.UID
+	// ours are claims of StatefulSets that were made here.
+	ours map[types.NamespacedName]bool
 	// made are the volumes of claims that admitClaim provisioned; kept the names of those that outlived their claim.
 	made map[types.NamespacedName]*corev1.PersistentVolume
 	kept map[string]bool
@@ -35,6 +37,7 @@ type holder struct {
 func newClaims() claims {
 	return claims{
 		owners:  map[types.NamespacedName]types.UID{},
+		ours:    map[types.NamespacedName]bool{},
 		made:    map[types.NamespacedName]*corev1.PersistentVolume{},
 		kept:    map[string]bool{},
 		holders: map[types.NamespacedName]holder{},

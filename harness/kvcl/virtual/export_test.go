@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist"
 )
 
 // Recount compares what the cluster keeps about its pods with what the pods themselves say.
@@ -59,3 +61,6 @@ func (c *Cluster) Recount() error {
 	}
 	return nil
 }
+
+// Feed is what a step does with pods that controllers made and deleted.
+func Feed(s *Step, changes []scalehist.Change) { s.feed(changes) }

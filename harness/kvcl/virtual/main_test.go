@@ -68,7 +68,8 @@ func worldWith(t *testing.T, opts virtual.Options) *world {
 	t.Cleanup(func() {
 		o := shared.Cluster()
 		var all []scalehist.Change
-		for _, list := range [][]scalehist.Object{objects(o.Pods), objects(o.Nodes), objects(o.DaemonSets), objects(o.PodDisruptionBudgets), objects(o.PriorityClasses)} {
+		for _, list := range [][]scalehist.Object{objects(o.Pods), objects(o.Nodes), objects(o.DaemonSets), objects(o.PodDisruptionBudgets), objects(o.PriorityClasses),
+			objects(o.Deployments), objects(o.ReplicaSets), objects(o.StatefulSets), objects(o.Jobs)} {
 			for _, obj := range list {
 				all = append(all, scalehist.Change{Op: scalehist.OpDelete, Object: obj})
 			}

@@ -3,6 +3,7 @@ package virtual
 import (
 	"cmp"
 	"container/heap"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,12 +18,18 @@ type pod struct {
 	// finishAt is set once a finite pod is Running.
 	finishAt time.Time
 	done     bool
+	// readyAt is when it is ready, restartAt when a container of it starts again; zero: no such thing is to come.
+	readyAt, restartAt time.Time
+	// allocated is the pod with the resources that it has while a resize of it is deferred; nil: it has what it asks for.
+	allocated *corev1.Pod
 	// order counts births: the plane has its pods in this order, too.
 	order int64
 	// node it is filed under: the one it stands on, or is meant for as the pod of a DaemonSet.
 	node string
 	// daemon is what reconcileDaemons looks the pod of a DaemonSet up by; empty for others.
 	daemon string
+	// workload is what it belongs to; nil where nothing with replicas owns it.
+	workload *workload
 	// budgets it counts for, by index, and whether as healthy.
 	budgets []int
 	healthy bool
@@ -33,6 +40,29 @@ type pod struct {
 func copied(p *corev1.Pod) *corev1.Pod {
 	next := *p
 	return &next
+}
+
+// AsPending is a pod as it was created: without node, status and the labels of its node. It shares what is deeper with the other.
+func AsPending(p *corev1.Pod) *corev1.Pod {
+	next := copied(p)
+	next.Spec.NodeName = ""
+	next.Status = corev1.PodStatus{Phase: corev1.PodPending}
+	next.DeletionTimestamp, next.DeletionGracePeriodSeconds = nil, nil
+	if p.Spec.NodeName != "" && p.Labels != nil {
+		next.Labels = maps.Clone(p.Labels)
+		for _, l := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+			delete(next.Labels, l) // the API server's copies of the node's
+		}
+	}
+	return next
+}
+
+// newborn is another incarnation of a pod, created now.
+func newborn(p *corev1.Pod, now time.Time) *corev1.Pod {
+	next := AsPending(p)
+	next.UID, next.ResourceVersion = "", ""
+	next.CreationTimestamp = metav1.NewTime(now)
+	return next
 }
 
 // A step must not cost more because the cluster is large, so what is asked of all pods is kept: who finishes next, who is
@@ -46,6 +76,12 @@ func (c *Cluster) put(key types.NamespacedName, p *pod) {
 	c.arrivals++
 	p.order = c.arrivals
 	c.pods[key] = p
+	if p.workload = c.workloads.of(p.object); p.workload != nil {
+		p.workload.pods[key], p.workload.last = p, p.object
+		p.workload.coming = max(0, p.workload.coming-1)
+		c.workloads.touch(p.workload)
+		c.controllers.put(p.workload, p.object)
+	}
 	c.changed(p)
 	c.file(key, p)
 	c.indexDaemon(key, p)
@@ -56,7 +92,9 @@ func (c *Cluster) put(key types.NamespacedName, p *pod) {
 // show replaces the object of a pod.
 func (c *Cluster) show(p *pod, object *corev1.Pod) {
 	c.tally.uncount(p)
+	c.workloads.touch(p.workload)
 	p.object = object
+	c.controllers.put(p.workload, object)
 	c.changed(p)
 	c.tally.count(p)
 	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
@@ -77,6 +115,11 @@ func (c *Cluster) drop(key types.NamespacedName) {
 		return
 	}
 	delete(c.pods, key)
+	if p.workload != nil {
+		delete(p.workload.pods, key)
+		c.gone(p.object)
+		c.workloads.touch(p.workload)
+	}
 	c.changed(p)
 	c.tally.uncount(p)
 	c.unfile(key, p)
@@ -160,12 +203,17 @@ func (c *Cluster) runs(key types.NamespacedName, p *pod) {
 
 // nextFinish is the pod that finishes next, if any does.
 func (c *Cluster) nextFinish() (finish, bool) {
-	for len(c.finishing) > 0 {
-		f := c.finishing[0]
-		if c.pods[f.key] == f.pod && !f.pod.done && f.pod.finishAt.Equal(f.at) {
+	return c.next(&c.finishing, func(f finish) bool { return f.pod.finishAt.Equal(f.at) })
+}
+
+// next is the first of some instants of live pods that is still to come for its pod.
+func (c *Cluster) next(of *finishes, holds func(finish) bool) (finish, bool) {
+	for len(*of) > 0 {
+		f := (*of)[0]
+		if c.pods[f.key] == f.pod && !f.pod.done && holds(f) {
 			return f, true
 		}
-		heap.Pop(&c.finishing) // gone since, or started again
+		heap.Pop(of) // gone since, or started again
 	}
 	return finish{}, false
 }

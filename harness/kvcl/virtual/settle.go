@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
@@ -26,6 +26,9 @@ type Step struct {
 	Returned []types.NamespacedName
 	// Finished pods ran their time.
 	Finished []types.NamespacedName
+	// Fed are the pods that came and were deleted because somebody sets the replicas of their workload: changes as the recording has them
+	// of others, in order.
+	Fed []scalehist.Change
 	// Events are all of the above but Unschedulable in one list, in the order they happened: a pod may be bound,
 	// preempted, back, and bound again within one step.
 	Events []Event
@@ -70,12 +73,19 @@ func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
 		tainted := c.evictTainted(now)
 		step.Events = append(step.Events, c.takeLost()...)
 		back := c.comeBack(now)
-		for _, b := range back {
+		replicas, err := c.reconcileWorkloads(now)
+		if err != nil {
+			return step, err
+		}
+		for _, b := range slices.Concat(back, replicas.back) {
 			key := types.NamespacedName{Namespace: b.Object.GetNamespace(), Name: b.Object.GetName()}
 			step.Returned = append(step.Returned, key)
 			step.Events = append(step.Events, Event{Kind: PodReturned, Pod: key})
 		}
-		writes := slices.Concat(stopped, finished, tainted, back, c.reconcileDaemons(now), c.reconcileClaims(now), c.reconcileBudgets(now))
+		step.feed(replicas.fed)
+		writes := slices.Concat(stopped, finished, tainted, back, replicas.writes, c.retryResizes(now), c.restarted(now), c.ready(now),
+			c.reconcileDaemons(now), c.reconcileClaims(now), c.reconcileBudgets(now))
+		step.feed(c.takeResizes())
 		if len(writes) > 0 {
 			if err := c.plane.Apply(ctx, writes); err != nil {
 				return step, err
@@ -86,15 +96,25 @@ func (c *Cluster) Settle(ctx context.Context, now time.Time) (Step, error) {
 			return step, err
 		}
 		step.merge(s)
-		running := c.bound(s.Bindings, now)
-		c.preempted(s.Victims)
-		if len(running) > 0 {
-			if err := c.plane.Apply(ctx, running); err != nil {
+		follows := slices.Concat(c.bound(s.Bindings, now), c.preempted(s.Victims, now))
+		if len(follows) > 0 {
+			if err := c.plane.Apply(ctx, follows); err != nil {
 				return step, err
 			}
 		}
-		if len(running) == 0 && len(c.evicted) == 0 && len(c.daemonsDirty) == 0 && !c.budgetsDirty {
+		if len(follows) == 0 && len(c.evicted) == 0 && len(c.daemonsDirty) == 0 && !c.budgetsDirty && !c.controllers.owed() {
 			return step, nil
+		}
+	}
+}
+
+// feed adds pods that came and were deleted; one that was deleted is no longer unschedulable.
+func (s *Step) feed(changes []scalehist.Change) {
+	s.Fed = append(s.Fed, changes...)
+	for _, ch := range changes {
+		if ch.Op == scalehist.OpDelete {
+			key := types.NamespacedName{Namespace: ch.Object.GetNamespace(), Name: ch.Object.GetName()}
+			s.Unschedulable = slices.DeleteFunc(s.Unschedulable, func(u kvcl.Unschedulable) bool { return u.Pod == key })
 		}
 	}
 }
@@ -141,6 +161,9 @@ func (c *Cluster) bound(bindings []kvcl.Binding, now time.Time) []scalehist.Chan
 		}
 		next.Spec.NodeName = b.Node
 		next.Status = runningStatus(now)
+		if c.starts(b.Pod, known, next, now) {
+			next.Status.Conditions = withReady(next.Status.Conditions, corev1.ConditionFalse, now)
+		}
 		known.finishAt = finishTime(next, now)
 		c.show(known, next)
 		c.runs(b.Pod, known)
@@ -149,35 +172,44 @@ func (c *Cluster) bound(bindings []kvcl.Binding, now time.Time) []scalehist.Chan
 	return out
 }
 
-func (c *Cluster) preempted(victims []kvcl.Victim) {
+// preempted lets victims terminate as evicted pods do: the preemptor waits, nominated for their node, until they have stopped, and
+// preempts nobody else meanwhile, which the scheduler knows by the condition of a victim (upstream: PodEligibleToPreemptOthers).
+func (c *Cluster) preempted(victims []kvcl.Victim, now time.Time) []scalehist.Change {
+	var out []scalehist.Change
 	for _, v := range victims {
 		known := c.pods[v.Pod]
 		if known == nil {
 			continue
 		}
+		termination := c.termination(known)
 		c.drop(v.Pod)
 		c.budgetsDirty = true
-		if comesBack(known.object) {
-			c.evicted = append(c.evicted, known.object)
-		}
+		out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: known.object})
+		out = append(out, c.leave(c.disrupted(known.object), now, termination)...)
 	}
+	return out
+}
+
+// disrupted is a victim with the condition that the scheduler gave it.
+func (c *Cluster) disrupted(p *corev1.Pod) *corev1.Pod {
+	served := c.plane.Pod(p.Namespace, p.Name)
+	if served == nil {
+		return p
+	}
+	_, given := podutil.GetPodCondition(&served.Status, corev1.DisruptionTarget)
+	if given == nil {
+		return p
+	}
+	next := copied(p)
+	next.Status.Conditions = append(slices.DeleteFunc(slices.Clone(p.Status.Conditions), func(c corev1.PodCondition) bool { return c.Type == given.Type }), *given)
+	return next
 }
 
 // comeBack recreates evicted pods, pending, under the same name: an evicted pod and its replacement are one demand.
 func (c *Cluster) comeBack(now time.Time) []scalehist.Change {
 	var out []scalehist.Change
 	for _, e := range c.evicted {
-		p := copied(e)
-		p.Labels = maps.Clone(p.Labels)
-		p.UID = ""
-		p.CreationTimestamp = metav1.NewTime(now)
-		p.DeletionTimestamp = nil
-		p.ResourceVersion = ""
-		p.Spec.NodeName = ""
-		p.Status = corev1.PodStatus{Phase: corev1.PodPending}
-		for _, l := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
-			delete(p.Labels, l) // the API server's copies of the old node's
-		}
+		p := newborn(c.template(e), now)
 		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.born(key, p, now)})
 	}

@@ -36,15 +36,19 @@ func grace(p *corev1.Pod) time.Duration {
 	return defaultGrace
 }
 
-// leaving is a pod that was deleted or evicted and has not stopped: it holds its room until then.
+// leaving is a pod that was deleted, evicted or preempted and has not stopped: it holds its room until then.
 //
 // It keeps its UID, but steps aside to another name: what its owner makes instead takes the name over, because a replay
 // knows a demand by the name of its first pod.
 type leaving struct {
 	object *corev1.Pod
-	until  time.Time
+	// name is what it was called.
+	name  string
+	until time.Time
 	// back is the pod to make again once this one has stopped; nil where nobody waits for that.
 	back *corev1.Pod
+	// inPlace: somebody asked the API server for its end, and it keeps its name until then (Absorb).
+	inPlace bool
 }
 
 // termination is how long a pod would take to stop: nothing when it does not run, or is on its way out already.
@@ -72,7 +76,8 @@ func (c *Cluster) depart(p *corev1.Pod, at time.Time, termination time.Duration,
 	o.Name = terminatingName(p.Name, c.births[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}])
 	o.DeletionTimestamp = ptr.To(metav1.NewTime(at.Add(grace(p))))
 	o.DeletionGracePeriodSeconds = ptr.To(int64(grace(p) / time.Second))
-	c.leaving = append(c.leaving, &leaving{object: o, until: at.Add(termination), back: back})
+	c.leaving = append(c.leaving, &leaving{object: o, name: p.Name, until: at.Add(termination), back: back})
+	c.departs(p.Name, o)
 	return scalehist.Change{At: at, Op: scalehist.OpAdd, Object: o}
 }
 
@@ -98,8 +103,12 @@ func (c *Cluster) stop(which func(*leaving) bool, now time.Time) []scalehist.Cha
 			return false
 		}
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: l.object})
+		c.gone(l.object)
 		if l.back != nil && c.pods[types.NamespacedName{Namespace: l.back.Namespace, Name: l.back.Name}] == nil {
 			c.evicted = append(c.evicted, l.back)
+		}
+		if l.inPlace && isDaemon(l.object) {
+			c.daemonsDirty = append(c.daemonsDirty, daemonNode(l.object))
 		}
 		return true
 	})
@@ -121,15 +130,15 @@ func (c *Cluster) nextStop() (next time.Time, ok bool) {
 	return next, !next.IsZero()
 }
 
-// leave takes a pod off its node that somebody evicted, after the pod itself was deleted: it stops at once, or goes on for a
-// while. Its owner makes another at once; a StatefulSet, whose pods have names of their own, when the old one has stopped.
+// leave takes a pod off its node that somebody evicted or preempted, after the pod itself was deleted: it stops at once, or
+// goes on for a while. Its owner makes another at once; a StatefulSet, whose pods have names of their own, when the old one has stopped.
 func (c *Cluster) leave(p *corev1.Pod, at time.Time, termination time.Duration) []scalehist.Change {
 	var later *corev1.Pod
 	if comesBack(p) {
-		if termination > 0 && metav1.GetControllerOfNoCopy(p).Kind == "StatefulSet" {
+		if termination > 0 && c.taken(p) == nil && metav1.GetControllerOfNoCopy(p).Kind == "StatefulSet" {
 			later = p
 		} else {
-			c.evicted = append(c.evicted, p)
+			c.again(p)
 		}
 	}
 	if termination <= 0 {

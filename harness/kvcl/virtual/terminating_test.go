@@ -5,11 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 )
 
@@ -110,6 +113,70 @@ func TestStoppingPodIsNoVictim(t *testing.T) {
 	w.want(map[string]string{"bare.terminating-1": "Running@n1", "now": "Pending@"})
 	w.settle(2 * sec)
 	w.want(map[string]string{"now": "Running@n1"})
+}
+
+// preemption is a slow world of one node, with a pod on all of it and an urgent one that needs as much.
+func preemption(t *testing.T, victim *corev1.Pod) *world {
+	w := slowWorld(t)
+	urgent := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000}
+	low := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "low"}, Value: 1, PreemptionPolicy: ptr.To(corev1.PreemptNever)}
+	victim.Spec.PreemptionPolicy = low.PreemptionPolicy
+	w.add(urgent, low, node("n1", "2"), on(priority(victim, low), "n1"))
+	w.settle(0)
+	w.add(priority(pod("bold", "2"), urgent))
+	return w
+}
+
+// TestPreemptedPodTerminates: a victim holds its room until it has stopped, and its replacement waits from the start. The preemptor waits
+// for that room, which nobody else gets, and preempts nobody else.
+func TestPreemptedPodTerminates(t *testing.T) {
+	w := preemption(t, replica("meek", "2"))
+	uid := w.pod("meek").UID
+	step := w.settle(1 * sec)
+	if diff := cmp.Diff([]kvcl.Victim{{Pod: key("meek"), Node: "n1", Preemptor: key("bold")}}, step.Victims); diff != "" {
+		t.Fatalf("victims (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]types.NamespacedName{key("meek")}, step.Returned); diff != "" {
+		t.Errorf("returned (-want +got):\n%s", diff)
+	}
+	w.want(map[string]string{"meek.terminating-1": "Running@n1", "meek": "Pending@", "bold": "Pending@"})
+	if got := w.pod("bold").Status.NominatedNodeName; got != "n1" {
+		t.Errorf("bold is nominated for %q, want n1", got)
+	}
+	old := w.pod("meek.terminating-1")
+	if old.UID != uid || old.DeletionTimestamp == nil || !old.DeletionTimestamp.Time.Equal(w.start.Add(31*sec)) {
+		t.Errorf("the victim has UID %s and deletion timestamp %v, want %s and the end of its grace period", old.UID, old.DeletionTimestamp, uid)
+	}
+	if at, ok := w.Next(); !ok || !at.Equal(w.start.Add(1*sec+virtual.DefaultTermination)) {
+		t.Errorf("next at +%s (%t), want the end of the termination", at.Sub(w.start), ok)
+	}
+	// A node wakes the preemptor. Its pod is worth less than the first victim, and is left alone all the same.
+	w.add(node("n2", "2"), on(pod("least", "2"), "n2"))
+	if step := w.settle(2 * sec); len(step.Victims)+len(step.Bindings) > 0 {
+		t.Errorf("victims %v and bindings %v while the victim terminates, want none", step.Victims, step.Bindings)
+	}
+	w.settle(1*sec + virtual.DefaultTermination)
+	w.want(map[string]string{"meek": "Pending@", "bold": "Running@n1", "least": "Running@n2"})
+}
+
+// TestPreemptorMayLeave: the room of a victim is for its replacement when nobody else needs it any more.
+func TestPreemptorMayLeave(t *testing.T) {
+	w := preemption(t, replica("meek", "2"))
+	w.settle(1 * sec)
+	w.remove(pod("bold", "2"))
+	w.settle(2 * sec)
+	w.want(map[string]string{"meek.terminating-1": "Running@n1", "meek": "Pending@"})
+	w.settle(1*sec + virtual.DefaultTermination)
+	w.want(map[string]string{"meek": "Running@n1"})
+}
+
+// TestPreemptedStatefulPodWaitsForItsName: its controller makes another when the victim is gone.
+func TestPreemptedStatefulPodWaitsForItsName(t *testing.T) {
+	w := preemption(t, owned(pod("web-0", "2"), "StatefulSet"))
+	w.settle(1 * sec)
+	w.want(map[string]string{"web-0.terminating-1": "Running@n1", "bold": "Pending@"})
+	w.settle(1*sec + virtual.DefaultTermination)
+	w.want(map[string]string{"web-0": "Pending@", "bold": "Running@n1"})
 }
 
 func TestAssumedTermination(t *testing.T) {

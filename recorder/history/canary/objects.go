@@ -132,6 +132,37 @@ func (c *Cage) custom(gk schema.GroupKind) []scalehist.Object {
 		c.known(o, gk.Kind)
 		out = append(out, o)
 	}
+	if slices.Contains(history.KeptFields(gk.String()), "spec.triggers[].metadata") {
+		last := out[0].DeepCopyObject().(*unstructured.Unstructured)
+		last.Object["spec"] = map[string]any{"triggers": []any{map[string]any{"type": "prometheus", "metadata": c.trigger(gk.Kind + ".spec.triggers[].metadata.")}}}
+		out = append(out, last)
+	}
+	if gk.Kind == "VerticalPodAutoscaler" {
+		last := out[0].DeepCopyObject().(*unstructured.Unstructured)
+		last.Object["status"] = map[string]any{"recommendation": map[string]any{"containerRecommendations": []any{c.recommendation(gk.Kind + ".status.recommendation.")}}}
+		out = append(out, last)
+	}
+	return out
+}
+
+// trigger is the metadata of a trigger: what decides, and in places that begin with "secret" what must not be stored.
+func (c *Cage) trigger(place string) map[string]any {
+	secret := func(what string) string { return c.Text(place + "secret." + what) }
+	return map[string]any{
+		"query": c.Text(place + "query"), "metricName": c.Text(place + "metricName"), "threshold": c.Text(place + "threshold"), "start": c.Text(place + "start"),
+		"serverAddress": "https://" + secret("user") + ":" + secret("password") + "@prometheus." + c.Text(place+"serverAddress") + ".example/" +
+			secret("path") + "?token=" + secret("token"),
+		"host": "amqp://guest:" + secret("host") + "@rabbit", "passwordFromEnv": secret("passwordFromEnv"), "customAuthValue": secret("customAuthValue"),
+		"namespace": "token=" + secret("namespace"), secret("key"): "1", "headers": map[string]any{"Authorization": "Bearer " + secret("headers")},
+	}
+}
+
+// recommendation is what a vertical autoscaler recommends for a container, with texts where amounts belong.
+func (c *Cage) recommendation(place string) map[string]any {
+	out := map[string]any{"containerName": c.Text(place + "containerName"), "message": c.Text(place + "secret.message")}
+	for _, field := range []string{"target", "lowerBound", "upperBound", "uncappedTarget"} {
+		out[field] = map[string]any{"memory": c.Text(place + field + ".memory"), c.Text(place + field + "{key}"): c.Text(place + field + "{}")}
+	}
 	return out
 }
 

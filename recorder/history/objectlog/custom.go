@@ -11,13 +11,18 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
-// customKinds are the kinds of providers that say what node groups are and do, in any version: read and written as
-// unstructured objects, so that no provider's module is needed.
+// customKinds are the custom resources that say what node groups are and do, and what vertical and horizontal autoscalers
+// are configured with, in any version: read and written as unstructured objects, so that no module of theirs is needed.
 var customKinds = []schema.GroupKind{
+	{Group: "argoproj.io", Kind: "Rollout"},
+	{Group: "autoscaling.k8s.io", Kind: "VerticalPodAutoscaler"},
+	{Group: "autoscaling.k8s.io", Kind: "VerticalPodAutoscalerCheckpoint"},
 	{Group: "cluster.x-k8s.io", Kind: "MachineDeployment"},
+	{Group: "elasti.truefoundry.com", Kind: "ElastiService"},
 	{Group: "extensions.gardener.cloud", Kind: "Worker"},
 	{Group: "karpenter.sh", Kind: "NodeClaim"},
 	{Group: "karpenter.sh", Kind: "NodePool"},
+	{Group: "keda.sh", Kind: "ScaledObject"},
 	{Group: "machine.sapcloud.io", Kind: "Machine"},
 	{Group: "machine.sapcloud.io", Kind: "MachineClass"},
 	{Group: "machine.sapcloud.io", Kind: "MachineDeployment"},

@@ -65,7 +65,7 @@ type Sample struct {
 // SampleSpec is one value of a series.
 type SampleSpec struct {
 	Labels map[string]string `json:"labels,omitempty"`
-	Value  float64           `json:"value"`
+	Value  Value             `json:"value"`
 }
 
 // DeepCopyObject implements runtime.Object.

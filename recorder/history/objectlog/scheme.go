@@ -2,6 +2,7 @@ package objectlog
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -19,7 +20,7 @@ import (
 var Scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, eventsv1.AddToScheme, nodev1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme, eventsv1.AddToScheme, nodev1.AddToScheme,
 		policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, v1alpha1.AddToScheme,
 	} {
 		utilruntime.Must(add(s))

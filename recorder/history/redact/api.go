@@ -16,6 +16,11 @@ var apiWords = words(`
 	ReadWriteOnce ReadOnlyMany ReadWriteMany ReadWriteOncePod Delete Retain Recycle Block Filesystem Immediate WaitForFirstConsumer
 	Memory HugePages HugePages-2Mi HugePages-1Gi Directory DirectoryOrCreate File FileOrCreate Socket CharDevice BlockDevice
 	Dedicated Managed Shared ReadOnly ReadWrite OrderedReady Parallel RollingUpdate OnDelete Recreate Indexed NonIndexed
+	Utilization Value AverageValue Resource ContainerResource Object Pods External Percent Max Min Disabled
+	Pod Container PersistentVolumeClaim Proposed InProgress Deferred Infeasible
+	Off Initial Recreate InPlaceOrRecreate InPlace Auto RequestsOnly RequestsAndLimits Factor Quantity TargetHigherThanRequests
+	TargetLowerThanRequests static currentReplicas currentReplicasIfHigher currentReplicasIfLower proxy serve hpa keda prometheus cron cpu memory
+	kubernetes-workload metrics-api
 	BestEffort NotBestEffort NotTerminating PriorityClass CrossNamespacePodAffinity VolumeAttributesClass
 	IfHealthyBudget AlwaysAllow Normal Warning NotRequired RestartContainer Guaranteed Burstable
 

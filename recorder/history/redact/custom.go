@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -34,7 +35,8 @@ func (r *rewriter) custom(o *unstructured.Unstructured) {
 
 // wordFields hold words of APIs.
 var wordFields = words(`operator effect status phase severity state consolidationPolicy architecture updateStrategy orchestrationType
-	policy type deletePolicy expander`)
+	policy type deletePolicy expander mode updateMode controlledValues changeRequirement metricType behavior selectPolicy
+	offsetResetPolicy`)
 
 // amountFields hold amounts: what else stands in them is a name.
 var amountFields = words(`duration consolidateAfter expireAfter terminationGracePeriod drainTimeout creationTimeout healthTimeout
@@ -42,7 +44,12 @@ var amountFields = words(`duration consolidateAfter expireAfter terminationGrace
 	scaleDownUnreadyTime maxNodeProvisionTime scaleDownGpuUtilizationThreshold maxInFlight deletionOrder minHealthy
 	replicas minReadySeconds progressDeadlineSeconds updatedReplicas upToDateReplicas readyReplicas availableReplicas
 	unavailableReplicas fullyLabeledReplicas minValues observedGeneration partition nodeDrainTimeout nodeDeletionTimeout
-	nodeVolumeDetachTimeout revisionHistoryLimit`)
+	nodeVolumeDetachTimeout revisionHistoryLimit
+	minReplicas evictAfterOOMSeconds oomBumpUpRatio oomMinBumpUp memoryAggregationIntervalSeconds memoryAggregationIntervalCount factor quantity
+	durationSeconds totalWeight totalSamplesCount pollingInterval initialCooldownPeriod cooldownPeriod idleReplicaCount minReplicaCount
+	maxReplicaCount originalReplicaCount pausedReplicaCount failureThreshold stabilizationWindowSeconds periodSeconds tolerance threshold
+	activationThreshold targetValue activationTargetValue activationValue activationTarget queueLength activationQueueLength lagThreshold
+	activationLagThreshold listLength activationListLength desiredReplicas minTargetReplicas maxReplicas`)
 
 // plainFields are the other fields that the providers' APIs have where a history looks.
 var plainFields = words(`spec status metadata template nodeTemplate machineTemplate selector matchLabels matchExpressions labels
@@ -51,17 +58,29 @@ var plainFields = words(`spec status metadata template nodeTemplate machineTempl
 	lastUpdateTime timeAdded lastOperation currentStatus timeoutActive errorCode capacity virtualCapacity allocatable limits resources
 	requests instanceType machineType region zone zones failureDomain provider pools machineDeployments taints startupTaints
 	clusterAutoscaler kubernetesVersion version machineImage volume clusterName infrastructureRef nodeClassRef requirements disruption
-	budgets schedule`)
+	budgets schedule
+	targetRef scaleTargetRef updatePolicy evictionRequirements resourcePolicy containerPolicies containerName minAllowed maxAllowed
+	controlledResources recommenders startupBoost recommendation containerRecommendations target lowerBound upperBound uncappedTarget
+	vpaObjectName cpuHistogram memoryHistogram referenceTimestamp bucketWeights firstSampleStart lastSampleStart
+	fallback advanced restoreToOriginalReplicaCount horizontalPodAutoscalerConfig scalingModifiers formula hpaName triggers
+	useCachedMetrics authenticationRef service enabledPeriod autoscaler policies scaleUp scaleDown
+	query metricName serverAddress host url ignoreNullValues unsafeSsl start end timezone uptimeFilter queueName topic consumerGroup
+	allowIdleConsumers limitToPartitionsWithLag excludePersistentLag scaleToZeroOnInvalidOffset listName valueLocation aggregation
+	podSelector workloadSelector`)
 
 // resourceFields are lists of resources, labelFields of labels.
 var (
-	resourceFields = words(`capacity virtualCapacity allocatable limits resources requests`)
-	labelFields    = words(`labels matchLabels nodeSelector`)
+	resourceFields = words(`capacity virtualCapacity allocatable limits resources requests minAllowed maxAllowed target lowerBound upperBound
+		uncappedTarget`)
+	labelFields = words(`labels matchLabels nodeSelector`)
 )
 
 // zoneFields are values of topology labels.
 var zoneFields = map[string]string{"zone": corev1.LabelTopologyZone, "zones": corev1.LabelTopologyZone,
 	"failureDomain": corev1.LabelTopologyZone, "region": corev1.LabelTopologyRegion}
+
+// instantFields are times.
+var instantFields = words(`referenceTimestamp firstSampleStart lastSampleStart`)
 
 var (
 	// scheduleForm is a time table of cron, in numbers.
@@ -107,6 +126,9 @@ func (r *rewriter) customValue(field, key string, v any) any {
 
 func (r *rewriter) customMap(field string, m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
+	if field == "bucketWeights" {
+		return r.buckets(m)
+	}
 	if labelFields[field] || field == "annotations" || resourceFields[field] {
 		for k, v := range m {
 			s, ok := v.(string)
@@ -138,6 +160,18 @@ func (r *rewriter) customMap(field string, m map[string]any) map[string]any {
 	return out
 }
 
+// buckets are the weights of a histogram by the number of the bucket.
+func (r *rewriter) buckets(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		if !isSmall(k) {
+			k = r.name("field", k)
+		}
+		out[k] = r.customValue("size", "", v)
+	}
+	return out
+}
+
 // customResource is an amount of a resource.
 func (r *rewriter) customResource(name string, v any) any {
 	switch v := v.(type) {
@@ -161,6 +195,25 @@ func (r *rewriter) customText(field, key, s string) string {
 		return s
 	case field == "values" || field == "value":
 		return r.labelValue(key, s)
+	case s == caflags.Masked: // what a history writes for what may be a secret
+		return s
+	case field == "controlledResources" || field == "resources":
+		return r.resource(s)
+	case instantFields[field]:
+		if instantForm.MatchString(s) {
+			return s
+		}
+		return r.text(s)
+	case field == "containerName":
+		return r.name("container", s)
+	case field == "vpaObjectName":
+		return r.name("verticalpodautoscaler", s)
+	case field == "metricName":
+		return r.open("series", s, openSeries)
+	case field == "query" || field == "formula" || field == "uptimeFilter" || field == "serverAddress":
+		return r.text(s)
+	case (field == "start" || field == "end") && scheduleForm.MatchString(s):
+		return s
 	case field == "lastTransitionTime" || field == "lastUpdateTime" || field == "timeAdded":
 		if instantForm.MatchString(s) {
 			return s

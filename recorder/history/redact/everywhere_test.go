@@ -39,7 +39,7 @@ type exception struct {
 
 // exceptions are all there are.
 var exceptions = []exception{
-	{regexp.MustCompile(`^(MachineClass|Worker|NodePool|NodeClaim|Machine|MachineSet|MachineDeployment)\..*\.limits\.memory$`),
+	{regexp.MustCompile(`^(MachineClass|Worker|NodePool|NodeClaim|Machine|MachineSet|MachineDeployment|Rollout|VerticalPodAutoscaler|VerticalPodAutoscalerCheckpoint|ScaledObject|ElastiService)\..*\.(limits|target|lowerBound|upperBound|uncappedTarget)\.memory$`),
 		"an amount of memory or storage is a number of any size, as bytes have twelve digits too"},
 	{regexp.MustCompile(`\.annotations\.capacity\.cluster-autoscaler\.kubernetes\.io/(memory|ephemeral-disk)$`),
 		"an amount of memory or storage is a number of any size, as bytes have twelve digits too"},
@@ -218,13 +218,14 @@ func marshalled(t *testing.T, o scalehist.Object) []byte {
 
 // neverStored are places of which a history keeps nothing: what runs in containers and how it is watched, secrets, and whole
 // objects in disguise.
-var neverStored = regexp.MustCompile(`^(Secret|ServiceAccount|Lease|Endpoints|LimitRange|EndpointSlice|ControllerRevision|CronJob)\.|` +
+var neverStored = regexp.MustCompile(`^(Secret|ServiceAccount|Lease|Endpoints|EndpointSlice|ControllerRevision|CronJob)\.|` +
 	`\.(managedFields|finalizers|selfLink|generateName|resourceVersion|env|envFrom|workingDir|volumeMounts|volumeDevices|livenessProbe|readinessProbe|` +
 	`startupProbe|lifecycle|securityContext|imagePullSecrets|hostAliases|dnsConfig|serviceAccountName|hostname|subdomain|ephemeralContainers|` +
-	`containerStatuses|initContainerStatuses|podIP|podIPs|hostIP|images|nodeInfo|addresses|daemonEndpoints|binaryData|` +
+	`imageID|containerID|podIP|podIPs|hostIP|images|nodeInfo|addresses|daemonEndpoints|binaryData|` +
 	`controllerPublishSecretRef|nodeStageSecretRef|nodePublishSecretRef|volumeAttributes|parameters|mountOptions)(\[\]|\{\}|\{key\}|\.|$)|` +
 	`\{last-applied\}|\.volumes\[\]\.(secret|configMap|projected|downwardAPI|nfs|iscsi|glusterfs|rbd|flexVolume|cephfs|image|hostPath)\b|` +
-	`\.containers\[\]\.(command|args)\[\]|^Deployment\.args\.(secret|dash)$|\{\}\.message$`)
+	`\.containers\[\]\.(command|args)\[\]|ontainerStatuses\[\]\.(image|user|stopSignal|state\.waiting)\b|terminated\.message$|` +
+	`\.currentMetrics\[\]|\.triggers\[\]\.metadata\.secret|^Deployment\.args\.(secret|dash)$|\{\}\.message$`)
 
 func secretPlace(place string) bool {
 	return neverStored.MatchString(place) && !strings.Contains(place, "ontainers[].ports[].hostIP") // that of a port is kept

@@ -3,19 +3,21 @@ package redact
 import (
 	"reflect"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // typeRules are those of string types that hold more than the API's own words.
 var typeRules = map[reflect.Type]stringRule{
-	reflect.TypeFor[types.UID]():                                 func(w walk, s string) string { return string(w.uid(types.UID(s))) },
-	reflect.TypeFor[types.NodeName]():                            named("node"),
-	reflect.TypeFor[corev1.ResourceName]():                       func(w walk, s string) string { return w.resource(s) },
-	reflect.TypeFor[corev1.PodConditionType]():                   either("condition", openConditions),
-	reflect.TypeFor[corev1.NodeConditionType]():                  either("condition", openConditions),
-	reflect.TypeFor[corev1.PersistentVolumeClaimConditionType](): either("condition", openConditions),
-	reflect.TypeFor[corev1.FinalizerName]():                      func(w walk, s string) string { return w.text(s) },
+	reflect.TypeFor[types.UID]():                                          func(w walk, s string) string { return string(w.uid(types.UID(s))) },
+	reflect.TypeFor[types.NodeName]():                                     named("node"),
+	reflect.TypeFor[corev1.ResourceName]():                                func(w walk, s string) string { return w.resource(s) },
+	reflect.TypeFor[corev1.PodConditionType]():                            either("condition", openConditions),
+	reflect.TypeFor[autoscalingv2.HorizontalPodAutoscalerConditionType](): either("condition", openConditions),
+	reflect.TypeFor[corev1.NodeConditionType]():                           either("condition", openConditions),
+	reflect.TypeFor[corev1.PersistentVolumeClaimConditionType]():          either("condition", openConditions),
+	reflect.TypeFor[corev1.FinalizerName]():                               func(w walk, s string) string { return w.text(s) },
 }
 
 // fieldRules say what stands in a string, or a list of strings.
@@ -34,6 +36,12 @@ var fieldRules = map[string]stringRule{
 	"PodCondition.Message":                        func(w walk, s string) string { return w.message(s) },
 	"NodeCondition.Reason":                        either("reason", openReasons),
 	"JobCondition.Reason":                         either("reason", openReasons),
+	"HorizontalPodAutoscalerCondition.Reason":     either("reason", openReasons),
+	"ContainerStatus.Name":                        named("container"),
+	"ContainerStateTerminated.Reason":             either("reason", openReasons),
+	"ContainerResourceMetricSource.Container":     named("container"),
+	"MetricIdentifier.Name":                       either("series", openSeries),
+	"MetricQuerySpec.Query":                       func(w walk, s string) string { return w.text(s) },
 	"PodSchedulingGate.Name":                      func(w walk, s string) string { return w.labelKey(s) },
 	"PodResourceClaim.Name":                       named("claim"),
 	"PodResourceClaim.ResourceClaimName":          named("claim"),

@@ -63,13 +63,15 @@ var openKinds = words(`
 	ResourceQuota PriorityClass DaemonSet Deployment ReplicaSet StatefulSet ControllerRevision Job CronJob
 	PodDisruptionBudget StorageClass CSINode RuntimeClass NodeGroup Lease HorizontalPodAutoscaler Endpoints
 	EndpointSlice Ingress Event Machine MachineClass MachineDeployment MachineSet MachinePool Worker NodeClaim NodePool
+	LimitRange VerticalPodAutoscaler VerticalPodAutoscalerCheckpoint ScaledObject ScaledJob TriggerAuthentication
+	ClusterTriggerAuthentication ElastiService Rollout MetricQuery
 	VolumeAttachment Usage Sample Recording Gap`)
 
 // openGroups are the API groups of openKinds.
 var openGroups = words(`
 	apps batch policy autoscaling coordination.k8s.io events.k8s.io node.k8s.io scheduling.k8s.io storage.k8s.io
 	discovery.k8s.io networking.k8s.io scalehist.io machine.sapcloud.io extensions.gardener.cloud cluster.x-k8s.io
-	karpenter.sh`)
+	karpenter.sh autoscaling.k8s.io keda.sh elasti.truefoundry.com argoproj.io`)
 
 // openComponents are who writes events.
 var openComponents = words(`
@@ -101,6 +103,14 @@ var openReasons = words(`
 	NodeClaimNotFound DisruptionBlocked Launched Registered Initialized Ready Drifted Consolidatable Unconsolidatable
 	DisruptionLaunching DisruptionTerminating FailedDraining Nominated NodeRepairBlocked
 	MinimumReplicasAvailable MinimumReplicasUnavailable NewReplicaSetAvailable ProgressDeadlineExceeded
+	ReadyForNewScale ScaleDownStabilized ScaleUpStabilized SucceededGetScale SucceededRescale FailedGetScale FailedUpdateScale
+	BackoffBoth BackoffDownscale BackoffUpscale ValidMetricFound InvalidMetricSourceType ScalingDisabled InvalidSelector AmbiguousSelector
+	FailedGetResourceMetric FailedGetContainerResourceMetric FailedGetPodsMetric FailedGetObjectMetric FailedGetExternalMetric
+	FailedConvertHPA FailedComputeMetricsReplicas FailedRescale FailedParseHPAMetric SucceededToScale
+	DesiredWithinRange TooFewReplicas TooManyReplicas ScaleUpLimit ScaleDownLimit
+	NoPodsMatched RecommendationProvided ConfigUnsupported Deferred Infeasible Error ContainerCannotRun ContainerStatusUnknown StartError
+	ScaledObjectReady ScalerActive ScalerNotActive NoFallbackFound FallbackExists ScaledObjectPaused ScaledObjectUnpaused
+	TriggerError PartialTriggerError ScaledObjectCheckFailed
 	NewMachineSetAvailable MachineSetUpdated FoundNewMachineSet NewMachineSetReason`)
 
 // openConditions are the types of conditions that rules know or every cluster has.
@@ -108,5 +118,7 @@ var openConditions = words(`
 	PodScheduled PodReadyToStartContainers Initialized ContainersReady Ready DisruptionTarget PodResizePending
 	PodResizeInProgress AllContainersRestarting MemoryPressure DiskPressure PIDPressure NetworkUnavailable Complete Failed Suspended
 	FailureTarget SuccessCriteriaMet Launched Registered Drifted Empty Expired Consolidatable DisruptionReason Available
+	AbleToScale ScalingActive ScalingLimited RecommendationProvided LowConfidence NoPodsMatched FetchingHistory ConfigDeprecated
+	ConfigUnsupported Active Fallback Paused
 	Progressing ReplicaFailure Frozen ValidationSucceeded NodeClassReady NodeRegistrationHealthy InstanceTerminating Drained
 	VolumesDetached`)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"regexp"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -195,6 +196,10 @@ func (w walk) whole(v any, field string) bool {
 			v.StrVal = w.text(v.StrVal)
 		}
 		return true
+	case *autoscalingv2.CrossVersionObjectReference:
+		v.APIVersion, v.Name = w.apiVersion(v.APIVersion), w.name(classOf(v.Kind), v.Name)
+		v.Kind = w.open("kind", v.Kind, openKinds)
+		return true
 	case *metav1.OwnerReference:
 		v.APIVersion, v.Name, v.UID = w.apiVersion(v.APIVersion), w.name(classOf(v.Kind), v.Name), w.uid(v.UID)
 		v.Kind = w.open("kind", v.Kind, openKinds)
@@ -242,9 +247,12 @@ func (w walk) meta(m *metav1.ObjectMeta, field string) {
 	if field == w.kind+".ObjectMeta" || field == "" {
 		class = classOf(w.kind)
 	}
-	if class == "namespace" {
+	switch class {
+	case "namespace":
 		m.Name = w.namespace(m.Name)
-	} else {
+	case "metricquery": // it is called as its series is
+		m.Name = w.open("series", m.Name, openSeries)
+	default:
 		m.Name = w.name(class, m.Name)
 	}
 	m.Namespace, m.UID = w.namespace(m.Namespace), w.uid(m.UID)

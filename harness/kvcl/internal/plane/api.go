@@ -20,7 +20,11 @@ const conflictTries = 5
 
 // remove deletes an object at once.
 func (pl *Plane) remove(ctx context.Context, it *item, namespace, objName string) error {
-	return pl.server.Delete(ctx, it.kind, namespace, objName, it.apiUID)
+	err := pl.server.Delete(ctx, it.kind, namespace, objName, it.apiUID)
+	if it.kind == PodKind && apierrors.IsNotFound(err) {
+		return nil // somebody else was faster, and the watch will say so
+	}
+	return err
 }
 
 // change edits an object and writes it, reading it again when somebody else was faster. edit gets a copy of the
@@ -42,6 +46,9 @@ func (pl *Plane) change(ctx context.Context, it *item, edit func(obj scalehist.O
 				it.latest = out
 				continue
 			}
+		}
+		if it.kind == PodKind && apierrors.IsNotFound(err) {
+			return nil // as in remove
 		}
 		if err != nil {
 			return err

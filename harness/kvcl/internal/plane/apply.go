@@ -100,6 +100,9 @@ func (pl *Plane) prepare(ctx context.Context, k *Kind, obj scalehist.Object, at 
 		return nil, nil, err
 	}
 	it := pl.store.newItem(k, obj, at)
+	if k == PodKind {
+		delete(pl.lost, Name(obj))
+	}
 	if job, ok := body.(*batchv1.Job); ok {
 		selectJob(job, it.uid)
 	}
@@ -171,6 +174,9 @@ func (pl *Plane) noteDeletion(it *item, obj scalehist.Object) {
 // update replaces labels, annotations, owners, spec and status. For pods it may run in parallel with itself.
 func (pl *Plane) update(ctx context.Context, k *Kind, obj scalehist.Object) error {
 	it := pl.store.find(k, Name(obj))
+	if it == nil && k == PodKind && pl.lost[Name(obj)] {
+		return nil
+	}
 	if it == nil {
 		return apierrors.NewNotFound(corev1.Resource(k.Resource), obj.GetName())
 	}
@@ -339,6 +345,9 @@ func (pl *Plane) bind(ctx context.Context, it *item, namespace, podName, node st
 
 func (pl *Plane) delete(ctx context.Context, k *Kind, obj scalehist.Object) error {
 	it := pl.store.find(k, Name(obj))
+	if it == nil && k == PodKind && pl.lost[Name(obj)] {
+		return nil
+	}
 	if it == nil {
 		return apierrors.NewNotFound(corev1.Resource(k.Resource), obj.GetName())
 	}

@@ -29,8 +29,8 @@ type Kind struct {
 	// New returns an empty object.
 	New func() scalehist.Object
 	// patch makes the kind's slice of o again from the one that was in from. ordinals are those of the objects in from; it
-	// returns those of the objects in o.
-	patch func(o, from *scalehist.Objects, ordinals []int64, edits []edit) []int64
+	// returns those of the objects in o, and whether they are others, for which spare is memory.
+	patch func(o, from *scalehist.Objects, ordinals, spare []int64, edits []edit) (now []int64, fresh bool)
 }
 
 // Kinds are all of scalehist.Objects, in the order in which the scheduler sees their changes: what pods need comes
@@ -78,9 +78,9 @@ func newKind[T scalehist.Object](name, resource string, namespaced, status bool,
 	return &Kind{
 		Name: name, Resource: resource, Namespaced: namespaced, Status: status, Group: group, Version: "v1",
 		New: func() scalehist.Object { return reflect.New(elem).Interface().(scalehist.Object) },
-		patch: func(o, from *scalehist.Objects, ordinals []int64, edits []edit) (now []int64) {
-			*slot(o), now = patched(*slot(from), ordinals, edits)
-			return now
+		patch: func(o, from *scalehist.Objects, ordinals, spare []int64, edits []edit) (now []int64, fresh bool) {
+			*slot(o), now, fresh = patched(*slot(from), ordinals, spare, edits)
+			return now, fresh
 		},
 	}
 }

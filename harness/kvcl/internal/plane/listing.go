@@ -14,12 +14,14 @@ type listing struct {
 	// ordinals are those of the objects, by kind, and touched the items that may have changed since.
 	ordinals [][]int64
 	touched  [][]*item
+	// spare is memory for ordinals, by kind: nobody else has them.
+	spare [][]int64
 }
 
 func newListing() listing {
-	l := listing{objects: &scalehist.Objects{}, ordinals: make([][]int64, len(Kinds)), touched: make([][]*item, len(Kinds))}
+	l := listing{objects: &scalehist.Objects{}, ordinals: make([][]int64, len(Kinds)), touched: make([][]*item, len(Kinds)), spare: make([][]int64, len(Kinds))}
 	for _, k := range Kinds {
-		k.patch(l.objects, l.objects, nil, nil) // lists of nothing
+		k.patch(l.objects, l.objects, nil, nil, nil) // lists of nothing
 	}
 	return l
 }
@@ -46,7 +48,11 @@ func (l *listing) list() *scalehist.Objects {
 	next := *l.objects
 	for _, k := range Kinds {
 		if edits := l.edits(k.Order); len(edits) > 0 {
-			l.ordinals[k.Order] = k.patch(&next, l.objects, l.ordinals[k.Order], edits)
+			before := l.ordinals[k.Order]
+			now, fresh := k.patch(&next, l.objects, before, l.spare[k.Order], edits)
+			if l.ordinals[k.Order] = now; fresh {
+				l.spare[k.Order] = before
+			}
 		}
 	}
 	*l.objects = next
@@ -79,12 +85,13 @@ func (l *listing) edits(kind int) []edit {
 	return edits
 }
 
-// patched is a list, and the ordinals of what is in it, with edits made. Neither the old list nor its ordinals change.
-func patched[T scalehist.Object](old []T, ordinals []int64, edits []edit) ([]T, []int64) {
+// patched is a list, and the ordinals of what is in it, with edits made. Neither the old list nor its ordinals change; other ordinals
+// (fresh) are in the memory of spare, if there is room.
+func patched[T scalehist.Object](old []T, ordinals, spare []int64, edits []edit) (list []T, now []int64, fresh bool) {
 	if list, ok := replaced(old, ordinals, edits); ok {
-		return list, ordinals
+		return list, ordinals, false
 	}
-	list, now := make([]T, 0, len(old)+len(edits)), make([]int64, 0, len(old)+len(edits))
+	list, now = make([]T, 0, len(old)+len(edits)), slices.Grow(spare[:0], len(old)+len(edits))
 	from := 0
 	for _, e := range edits {
 		to, there := slices.BinarySearch(ordinals[from:], e.ordinal)
@@ -97,7 +104,7 @@ func patched[T scalehist.Object](old []T, ordinals []int64, edits []edit) ([]T, 
 			from++
 		}
 	}
-	return append(list, old[from:]...), append(now, ordinals[from:]...)
+	return append(list, old[from:]...), append(now, ordinals[from:]...), true
 }
 
 // replaced is patched where nothing comes or goes, as is usual; false where something does.

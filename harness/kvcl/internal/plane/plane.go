@@ -38,13 +38,17 @@ type Plane struct {
 	now     time.Time
 	pending []change
 	stats   Stats
+	// lost are the pods by name that somebody else deleted, until another has the name: to delete or to change one then is no error.
+	lost map[string]bool
 }
 
 // Stats is the wall-clock time spent.
 type Stats struct{ Apply, Schedule time.Duration }
 
 // New returns a plane whose virtual time has not started.
-func New(s Server, o Options) *Plane { return &Plane{opts: o, server: s, store: newStore()} }
+func New(s Server, o Options) *Plane {
+	return &Plane{opts: o, server: s, store: newStore(), lost: map[string]bool{}}
+}
 
 // Configure chooses the scheduler's profile, before Start.
 func (pl *Plane) Configure(s profile.Scoring, t profile.TieBreak) {

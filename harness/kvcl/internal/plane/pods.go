@@ -151,13 +151,16 @@ func (pl *Plane) deletePods(ctx context.Context, changes []scalehist.Change) err
 	items, errs := make([]*item, len(changes)), make([]error, len(changes))
 	known := len(changes)
 	for i, c := range changes {
-		if items[i] = pl.store.find(PodKind, Name(c.Object)); items[i] == nil {
+		if items[i] = pl.store.find(PodKind, Name(c.Object)); items[i] == nil && !pl.lost[Name(c.Object)] {
 			known = i
 			errs[i] = apierrors.NewNotFound(corev1.Resource(PodKind.Resource), c.Object.GetName())
 			break
 		}
 	}
 	parallel(ctx, pl.server.Writers(), errs[:known], func(i int) error {
+		if items[i] == nil {
+			return nil
+		}
 		return pl.remove(ctx, items[i], changes[i].Object.GetNamespace(), changes[i].Object.GetName())
 	})
 	for i, err := range errs {

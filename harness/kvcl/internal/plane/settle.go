@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/crank"
@@ -103,6 +104,9 @@ func (pl *Plane) drain() {
 			continue
 		}
 		if ev.Gone {
+			if ev.Kind == PodKind && pl.store.find(PodKind, Name(ev.Obj)) == it {
+				pl.lost[Name(ev.Obj)] = true // what we delete has no name any more
+			}
 			pl.store.forget(it, Name(ev.Obj))
 			if it.obj != nil {
 				pl.hold(change{obj: it.obj, gone: true})
@@ -177,9 +181,10 @@ func (pl *Plane) feed(ctx context.Context) error {
 // flush carries out what the scheduler wants written: volumes first, then pods, each in order, several at once.
 func (pl *Plane) flush(ctx context.Context, writes []crank.Write) error {
 	var (
-		order  []types.NamespacedName
-		byPod  = map[types.NamespacedName][]crank.Write{}
-		events []crank.Write
+		order   []types.NamespacedName
+		byPod   = map[types.NamespacedName][]crank.Write{}
+		victims []types.NamespacedName
+		events  []crank.Write
 	)
 	for _, w := range writes {
 		switch w.Kind {
@@ -187,6 +192,8 @@ func (pl *Plane) flush(ctx context.Context, writes []crank.Write) error {
 			if err := pl.writeVolume(ctx, w); err != nil {
 				return err
 			}
+		case crank.WritePreempt:
+			victims = append(victims, w.Pod)
 		case crank.WriteEvent:
 			events = append(events, w)
 		default:
@@ -209,7 +216,23 @@ func (pl *Plane) flush(ctx context.Context, writes []crank.Write) error {
 	if err := pl.Sync(ctx); err != nil {
 		return err
 	}
+	for _, v := range victims {
+		pl.preempt(v)
+	}
 	return pl.feed(ctx)
+}
+
+// preempt lets a victim terminate, with its grace period from now. It holds its room until somebody deletes it: there is no kubelet.
+// The deletion stands beside the object, as a recorded one does, because a server ends it by the wall clock.
+func (pl *Plane) preempt(pod types.NamespacedName) {
+	it := pl.store.find(PodKind, pod.String())
+	if it == nil {
+		return // somebody deleted it through Client
+	}
+	terminating := it.latest.DeepCopyObject().(*corev1.Pod)
+	grace := ptr.Deref(terminating.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)
+	terminating.DeletionTimestamp = ptr.To(metav1.NewTime(pl.now.Add(time.Duration(grace) * time.Second)))
+	pl.noteDeletion(it, terminating)
 }
 
 func (pl *Plane) writeVolume(ctx context.Context, w crank.Write) error {
@@ -241,8 +264,6 @@ func (pl *Plane) writePod(ctx context.Context, pod types.NamespacedName, writes 
 		switch w.Kind {
 		case crank.WriteBind:
 			err = pl.bind(ctx, it, pod.Namespace, pod.Name, w.Node)
-		case crank.WriteDelete:
-			err = pl.remove(ctx, it, pod.Namespace, pod.Name)
 		case crank.WriteStatus:
 			if pl.onlyNewMessage(it, w.Patch) {
 				continue

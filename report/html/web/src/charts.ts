@@ -6,19 +6,22 @@ import { at, differing, last, type Model } from "./model";
 import type { Curve } from "./data";
 import type { Store } from "./store";
 import { colour, onTheme, palette } from "./theme";
+import { replicas } from "./workloads";
 
-interface Line {
+export interface Line {
   name: string;
   curve: Curve;
   colour: string;
   dash?: boolean;
+  /** dots is for what goes with a line: the replicas that are ready beside those that are wanted. */
+  dots?: boolean;
   /** of is the name of the line this one is beside: they are shown and hidden together. */
   of?: string;
   fill?: string;
   quiet?: boolean;
 }
 
-interface Panel {
+export interface Panel {
   id: string;
   title: string;
   unit: string;
@@ -68,6 +71,8 @@ function panelsOf(models: Model[]): Panel[] {
     { id: "groups", title: "Node groups", unit: "target size, nodes", height: 220, lines, write: whole, marks, markText: b ? "sizes differ between A and B" : "not as recorded" },
     { id: "pending", title: "Pods without a node", unit: "pods", height: 120, lines: both("pods", (m) => m.run.curves.pending, "--pending", "--pending-area"), write: whole },
   ];
+  const scaled = replicas(models, shownGroups);
+  if (scaled) out.splice(1, 0, scaled);
   const used = [...both("CPU", (m) => m.run.curves.cpu, "--cpu"), ...both("memory", (m) => m.run.curves.memory, "--memory")];
   if (used.length > 0) {
     out.push({ id: "used", title: "Utilisation", unit: "requested of allocatable, %", height: 120, lines: used, write: (v) => (v < 0 ? "?" : `${v.toFixed(v < 10 ? 1 : 0)} %`), top: 100 });
@@ -106,6 +111,7 @@ export class Charts {
     private readonly models: Model[],
     private readonly store: Store,
     private readonly firstAt: number | null,
+    private readonly firstOn: string = "groups",
   ) {
     this.length = store.length;
     const zoom = (label: string, text: string, f: () => void) => h("button", { type: "button", class: "small", "aria-label": label, title: label, onclick: f }, text);
@@ -163,11 +169,11 @@ export class Charts {
       scales: { x: { time: false, min: 0, max: this.length / 1000 }, y: { range: (_u, _min, max) => [0, panel.top && max <= panel.top ? panel.top : Math.max(1, (max ?? 0) * 1.12)] } },
       axes: [
         { ...axis, size: lowest ? 26 : 4, incrs: steps, space: 70, values: (_u, list) => (lowest ? list.map((v) => tidy(v * 1000)) : list.map(() => "")) },
-        { ...axis, size: 46, space: 26, incrs: panel.id === "groups" || panel.id === "pending" ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000] : undefined,
+        { ...axis, size: 46, space: 26, incrs: ["groups", "replicas", "pending"].includes(panel.id) ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000] : undefined,
           values: (_u, list) => list.map((v) => (panel.id === "used" ? `${v} %` : v.toLocaleString("en"))) },
       ],
       series: [{}, ...panel.lines.map((l): uPlot.Series => ({
-        label: l.name, stroke: () => colour(l.colour), width: l.dash ? 1.75 : 2, dash: l.dash ? [6, 4] : undefined, show: !l.quiet,
+        label: l.name, stroke: () => colour(l.colour), width: l.dots ? 1.5 : l.dash ? 1.75 : 2, dash: l.dots ? [2, 3] : l.dash ? [6, 4] : undefined, show: !l.quiet,
         fill: l.fill ? () => colour(l.fill!) : undefined, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false },
       }))],
       hooks: {
@@ -186,7 +192,7 @@ export class Charts {
     panel.lines.forEach((l, i) => {
       const value = h("span", { class: "value" });
       values.push(value);
-      const swatch = h("span", { class: l.dash ? "swatch dash" : "swatch", style: { "--line": `var(${l.colour})` } });
+      const swatch = h("span", { class: l.dots ? "swatch dots" : l.dash ? "swatch dash" : "swatch", style: { "--line": `var(${l.colour})` } });
       const beside = l.of ? buttons.get(l.of) : undefined;
       if (beside) {
         beside.append(swatch, value);
@@ -237,7 +243,7 @@ export class Charts {
   }
 
   private firstLine(u: uPlot, panel: Panel): void {
-    if (this.firstAt === null || panel.id !== "groups") return;
+    if (this.firstAt === null || panel.id !== this.firstOn) return;
     const x = u.valToPos(this.firstAt / 1000, "x", true);
     const { ctx, bbox } = u;
     if (x < bbox.left || x > bbox.left + bbox.width) return;

@@ -25,6 +25,30 @@ export interface Group {
   hours?: number;
 }
 
+/** A workload whose replicas a controller sets, or that has load. */
+export interface Workload {
+  name: string;
+  controller?: string;
+  initial: number;
+  final: number;
+  peak: number;
+  up: number;
+  down: number;
+  unserved?: string;
+  wanted: Curve;
+  ready: Curve;
+}
+
+/** What a controller decided about the replicas of a workload. */
+export interface Scale {
+  by?: string;
+  from: number;
+  to: number;
+  reason?: string;
+  limited?: string[];
+  metrics?: { metric: string; value?: string; target?: string; asks: number; error?: string }[];
+}
+
 export interface Option {
   group: string;
   nodes: number;
@@ -61,6 +85,11 @@ export interface Decision {
   outcome?: string;
   summary: string;
   kind: Kind;
+  /** by is the controller of workloads that decided it; absent: the node autoscaler. */
+  by?: string;
+  workload?: string;
+  scale?: Scale;
+  parts?: { title: string; lines: string[] }[];
   short?: number[];
   fit?: number;
   upcoming?: Record<string, number>;
@@ -122,6 +151,8 @@ export interface Run {
   events?: { at: number; recorded: string; replayed: string; agreed: boolean }[];
   currency?: string;
   groups: Group[];
+  controllers?: string[];
+  workloads?: Workload[];
   texts: string[];
   nodes: { name: string[]; group: number[]; asked: number[]; from: number[]; to: number[]; cpu: number[]; memory: number[] };
   pods: { name: string[]; owner: number[]; cpu: number[]; memory: number[]; follows: number[] };
@@ -134,6 +165,7 @@ export interface Run {
 export interface First {
   kind: "action" | "reason";
   at: number;
+  by?: string;
   a: number;
   b: number;
   actedA: boolean;

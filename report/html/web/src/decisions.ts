@@ -5,6 +5,7 @@ import type { Decision, Kind } from "./data";
 import { headline, type Model } from "./model";
 import type { Store } from "./store";
 import { VirtualList } from "./virtual";
+import * as workloads from "./workloads";
 
 interface Entry {
   run: number;
@@ -32,6 +33,8 @@ export class Decisions {
   private all: Entry[] = [];
   private shown: Entry[] = [];
   private kind = filters[0]!;
+  /** by is whose decisions are shown: of the node autoscaler (""), of a controller, or of all (null). */
+  private by: string | null = null;
 
   constructor(
     private readonly models: Model[],
@@ -56,17 +59,26 @@ export class Decisions {
         if (this.shown.length > 0) this.list.el.dispatchEvent(new KeyboardEvent("keydown", { key: "Home" }));
       }
     });
-    const chips = h("div", { class: "chips kinds", role: "group", "aria-label": "Kinds of decisions" }, filters.map((f) => {
-      const b = h("button", { type: "button", class: "chip", "aria-pressed": f === this.kind ? "true" : "false", onclick: () => {
-        this.kind = f;
+    const chips = this.choice("Kinds of decisions", filters.map((f) => [f[1], () => (this.kind = f)]));
+    const controllers = [...new Set(models.flatMap((m) => m.run.controllers ?? []))];
+    const whose: [string, string | null][] = [["all autoscalers", null], ["nodes", ""], ...controllers.map((c): [string, string] => [c, c])];
+    const by = controllers.length === 0 ? null : this.choice("Whose decisions", whose.map(([name, c]) => [name, () => (this.by = c)]));
+    this.el = h("section", { class: "card decisions", "aria-labelledby": "h-decisions" },
+      h("div", { class: "bar" }, h("h2", { id: "h-decisions" }, "Decisions"), this.found), h("div", { class: "find" }, this.search, chips, by), this.list.el);
+    this.filter();
+  }
+
+  /** choice is a row of buttons of which one is pressed, the first to begin with. */
+  private choice(label: string, options: [string, () => void][]): HTMLElement {
+    const chips = h("div", { class: "chips kinds", role: "group", "aria-label": label }, options.map(([name, set], i) => {
+      const b = h("button", { type: "button", class: "chip", "aria-pressed": String(i === 0), onclick: () => {
+        set();
         for (const c of chips.children) c.setAttribute("aria-pressed", String(c === b));
         this.filter();
-      } }, f[1]);
+      } }, name);
       return b;
     }));
-    this.el = h("section", { class: "card decisions", "aria-labelledby": "h-decisions" },
-      h("div", { class: "bar" }, h("h2", { id: "h-decisions" }, "Decisions"), this.found), h("div", { class: "find" }, this.search, chips), this.list.el);
-    this.filter();
+    return chips;
   }
 
   /** show marks the decision in force. */
@@ -77,9 +89,9 @@ export class Decisions {
   private filter(): void {
     const query = this.search.value.trim().toLowerCase();
     const match = this.models.map((m) => matcher(m, query));
-    this.shown = this.all.filter((e) => this.kind[2](e.d.kind) && match[e.run]!(e.d));
+    this.shown = this.all.filter((e) => this.kind[2](e.d.kind) && (this.by === null || this.by === (e.d.by ?? "")) && match[e.run]!(e.d));
     const loops = this.models[0]!.run.loops;
-    this.found.textContent = query || this.kind !== filters[0] ? `${this.shown.length} of ${this.all.length}` : this.models.length > 1 ? plural(this.all.length, "decision") : `${this.all.length} of ${plural(loops, "loop")} mattered`;
+    this.found.textContent = query || this.kind !== filters[0] || this.by !== null ? `${this.shown.length} of ${this.all.length}` : this.models.length > 1 || this.models[0]!.run.controllers ? plural(this.all.length, "decision") : `${this.all.length} of ${plural(loops, "loop")} mattered`;
     const { now } = this.store;
     const run = now.pick >= 0 ? now.pickRun : 0;
     this.show(run, now.pick >= 0 ? now.pick : this.models[run]!.decisionAt(now.t));
@@ -93,8 +105,8 @@ export class Decisions {
     const asked = d.short?.length ? `for ${plural(d.short.length, "pod")}` : d.options?.length ? "" : d.unneeded?.length ? `${plural(d.unneeded.length, "node")} unneeded` : "";
     return [
       icon(d.kind, d.kind),
-      h("span", { class: "when" }, offset(d.at), h("span", { class: "sub" }, d.outcome === undefined ? "between" : `loop ${d.loop}`)),
-      h("span", { class: "what" }, h("span", { class: "headline" }, headline(m, d)), h("span", { class: "sub" }, [words[d.kind].split(" ")[0] === "nothing" ? "" : short(d), asked].filter(Boolean).join(" · "))),
+      h("span", { class: "when" }, offset(d.at), h("span", { class: "sub" }, d.by ?? (d.outcome === undefined ? "between" : `loop ${d.loop}`))),
+      h("span", { class: "what" }, h("span", { class: "headline" }, headline(m, d)), h("span", { class: "sub" }, [words[d.kind].split(" ")[0] === "nothing" && !d.by ? "" : short(d), asked].filter(Boolean).join(" · "))),
       h("span", { class: "tags" }, tags.map((t) => h("span", { class: `run-tag run-${t.name}` }, t.name)), first ? h("span", { class: "badge bad" }, "1st") : e.differs ? h("span", { class: "badge differs", title: "the other run did not do this then" }, "≠") : null),
     ];
   }
@@ -102,6 +114,7 @@ export class Decisions {
 
 /** short says the most telling reason of a decision. */
 function short(d: Decision): string {
+  if (d.by) return workloads.short(d);
   const pick = d.options?.find((o) => o.chosen);
   if (pick?.reason) return pick.reason;
   if (d.failed?.length) return d.failed[0]!.reason ?? "";
@@ -137,7 +150,7 @@ function matcher(m: Model, query: string): (d: Decision) => boolean {
   const texts = hits(run.texts);
   const has = (s: string | undefined) => !!s && s.toLowerCase().includes(query);
   return (d) =>
-    has(d.summary) || has(words[d.kind]) || has(`loop ${d.loop}`) || has(headline(m, d)) || has(offset(d.at)) ||
+    has(d.summary) || workloads.texts(d).some(has) || has(words[d.kind]) || (!d.by && has(`loop ${d.loop}`)) || has(headline(m, d)) || has(offset(d.at)) ||
     !!d.short?.some((p) => pods[p]) || !!d.unneeded?.some((n) => nodes[n]) ||
     !!d.options?.some((o) => has(o.group) || has(o.reason) || o.names?.some((p) => pods[p])) ||
     !!d.rejected?.some(([g, r]) => texts[g] || texts[r]) || !!d.skipped?.some(([g, r]) => texts[g] || texts[r]) ||

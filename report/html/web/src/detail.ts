@@ -4,6 +4,7 @@ import { fill, h, icon, offset, plural, span } from "./dom";
 import type { Decision } from "./data";
 import { headline, outcome, type Model } from "./model";
 import type { Store } from "./store";
+import * as workloads from "./workloads";
 
 const many = 12;
 
@@ -31,13 +32,17 @@ export class Detail {
       fill(this.body, h("p", { class: "empty" }, this.m.run.decisions.length === 0 ? "No loop of the autoscaler mattered in this replay." : "The autoscaler has not decided anything yet."));
       return;
     }
+    if (d.by) {
+      fill(this.body, this.head(d, i === this.firstDiffers), workloads.detail(d));
+      return;
+    }
     fill(this.body, this.head(d, i === this.firstDiffers), this.saw(d), this.groups(d), this.nodes(d), this.notes(d));
   }
 
   private head(d: Decision, first: boolean): Node {
     return h("div", { class: `verdict-line ${d.kind}` }, icon(d.kind, d.kind), h("div", null,
       h("p", { class: "headline" }, headline(this.m, d), first ? h("span", { class: "badge bad" }, "first difference") : null),
-      h("p", { class: "meta" }, `${outcome(d)} · ${d.outcome === undefined ? "between loops" : "loop " + d.loop} at ${offset(d.at)}`)));
+      h("p", { class: "meta" }, `${outcome(d)} · ${d.by ?? (d.outcome === undefined ? "between loops" : "loop " + d.loop)} at ${offset(d.at)}`)));
   }
 
   private saw(d: Decision): Node | null {

@@ -34,7 +34,7 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
   const first = pair?.first ?? null;
 
   const decisions = new Decisions(models, store, first && { a: first.kind === "reason" || first.actedA ? first.a : -1, b: first.kind === "reason" || first.actedB ? first.b : -1 });
-  const charts = new Charts(models, store, first ? first.at : null);
+  const charts = new Charts(models, store, first ? first.at : null, first?.by ? "replicas" : "groups");
   const scrubber = new Scrubber(models, store);
   const name = (title: string, m: { name: string; run: { label: string } }) => (both ? `${title}, ${m.name}: ${m.run.label}` : title);
   const clusters = models.map((m, i) => new Cluster(m, i, store, name("Cluster", m)));
@@ -60,7 +60,7 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
 
   const callout = !both ? null : first
     ? h("div", { class: "callout first" },
-        h("p", null, h("strong", null, first.kind === "action" ? `The runs part at ${offset(first.at)}. ` : `The runs do the same throughout; they explain it differently first at ${offset(first.at)}. `),
+        h("p", null, h("strong", null, first.kind === "action" ? `The runs part at ${offset(first.at)}${first.by ? ` (${first.by})` : ""}. ` : `The runs do the same throughout; they explain it differently first at ${offset(first.at)}. `),
           says(models[0]!, first.a, first.actedA), says(models[1]!, first.b, first.actedB)),
         h("button", { type: "button", onclick: () => store.set({ t: first.at, pick: first.a >= 0 && first.actedA ? first.a : first.b, pickRun: first.a >= 0 && first.actedA ? 0 : 1, playing: false }) }, "Go there"))
     : pair ? h("div", { class: "callout ok" }, h("p", null, "Every decision of the two runs is the same.")) : null;
@@ -94,7 +94,7 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
     models.forEach((_, i) => {
       clusters[i]!.show(moments[i]!);
       details[i]!.show(picks[i]!);
-      queues[i]!.show(moments[i]!, picks[i]!);
+      queues[i]!.show(moments[i]!, models[i]!.run.decisions[picks[i]!]?.by ? models[i]!.nodesAt(now.t) : picks[i]!);
     });
     const run = now.pick >= 0 ? now.pickRun : 0;
     decisions.show(run, picks[run]!);

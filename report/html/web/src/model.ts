@@ -1,6 +1,7 @@
 // What a run looked like at a moment, and what its decisions say.
 
 import type { Curve, Decision, Group, Run, View } from "./data";
+import * as workloads from "./workloads";
 
 export const WAITING = -1;
 
@@ -47,6 +48,9 @@ export class Model {
   /** workload names what a pod is a copy of, workloads ranks these names. */
   readonly workload: string[];
   readonly workloads: Map<string, number>;
+  /** ofNodes are the numbers of the decisions of the node autoscaler. */
+  private readonly ofNodes: number[];
+  private readonly nodeTimes: number[];
   private readonly to: Float64Array;
   private readonly nodeTo: Float64Array;
   private readonly leaving = new Map<number, number>();
@@ -56,12 +60,15 @@ export class Model {
     readonly name: string,
   ) {
     this.times = run.decisions.map((d) => d.at);
+    this.ofNodes = run.decisions.flatMap((d, i) => (d.by ? [] : [i]));
+    this.nodeTimes = this.ofNodes.map((i) => this.times[i]!);
     const end = (v: number) => (v < 0 ? Infinity : v);
     this.to = Float64Array.from(run.stays.to, end);
     this.nodeTo = Float64Array.from(run.nodes.to, end);
     for (const d of run.decisions) for (const x of d.deleting ?? []) if (!this.leaving.has(x.node)) this.leaving.set(x.node, d.at);
     const all = new Set<number>([0, run.length]);
-    for (const list of [this.times, run.stays.from, run.stays.to, run.nodes.from, run.nodes.to, run.nodes.asked]) {
+    const replicas = (run.workloads ?? []).flatMap((w) => [w.wanted.t, w.ready.t]);
+    for (const list of [this.times, run.stays.from, run.stays.to, run.nodes.from, run.nodes.to, run.nodes.asked, ...replicas]) {
       for (const t of list) if (t >= 0 && t <= run.length) all.add(t);
     }
     this.moments = [...all].sort((a, b) => a - b);
@@ -77,12 +84,21 @@ export class Model {
 
   /** decisionAt is the decision in force: the last one by t; of several at that instant the first that acted, else the last. */
   decisionAt(t: number): number {
-    const i = last(this.times, t);
+    return this.inForce(this.times, (i) => i, t);
+  }
+
+  /** nodesAt is the decision of the node autoscaler in force. */
+  nodesAt(t: number): number {
+    return this.inForce(this.nodeTimes, (i) => this.ofNodes[i]!, t);
+  }
+
+  private inForce(times: number[], number: (i: number) => number, t: number): number {
+    const i = last(times, t);
     if (i < 0) return -1;
     let first = i;
-    while (first > 0 && this.times[first - 1] === this.times[i]) first--;
-    for (let k = first; k <= i; k++) if (acted(this.run.decisions[k]!)) return k;
-    return i;
+    while (first > 0 && times[first - 1] === times[i]) first--;
+    for (let k = first; k <= i; k++) if (acted(this.run.decisions[number(k)]!)) return number(k);
+    return number(i);
   }
 
   /** moment is the cluster at t. One pass over all stays: tens of thousands take less than a millisecond. */
@@ -90,7 +106,7 @@ export class Model {
     const { nodes, stays, pods } = this.run;
     const states: (NodeState | undefined)[] = new Array(nodes.name.length);
     const out: Moment = { t, nodes: [], byGroup: new Map(), waiting: [], running: 0 };
-    const now = this.run.decisions[this.decisionAt(t)];
+    const now = this.run.decisions[this.nodesAt(t)];
     const unneeded = new Set(now?.unneeded ?? []);
     for (let row = 0; row < nodes.name.length; row++) {
       if (nodes.from[row]! > t || this.nodeTo[row]! <= t) continue;
@@ -178,11 +194,12 @@ function workload(pod: string, owner: string | undefined): string {
   return base || name;
 }
 
-/** acted says whether a decision asked anything of the provider or began to remove a node. */
-export const acted = (d: Decision): boolean => !!(d.ups?.length || d.downs?.length || d.failed?.length || d.deleting?.length);
+/** acted says whether a decision asked anything of the provider or began to remove a node; of a controller, whether it changed a workload. */
+export const acted = (d: Decision): boolean => (d.by ? d.kind !== "none" : !!(d.ups?.length || d.downs?.length || d.failed?.length || d.deleting?.length));
 
 /** headline is a decision in a few words. */
 export function headline(m: Model, d: Decision): string {
+  if (d.by) return workloads.headline(d);
   const { nodes } = m.run;
   const parts: string[] = [];
   for (const s of d.ups ?? []) parts.push(`${s.group} ${s.from} → ${s.to}`);
@@ -218,6 +235,7 @@ const outcomes: Record<string, string> = {
 
 /** outcome is the result of a loop in plain words. */
 export function outcome(d: Decision): string {
+  if (d.by) return workloads.outcome(d);
   if (d.deleting?.length && !d.ups?.length) return "Nodes are being removed";
   if (d.downs?.length && !d.ups?.length) return "Scaled down";
   return outcomes[d.outcome ?? ""] ?? d.outcome ?? "Work between two loops";

@@ -2,9 +2,10 @@
 
 import { cores, fill, gib, h, offset, plural, span } from "./dom";
 import { nodeFacts } from "./cluster";
-import { WAITING, bounds, type Model, type Moment } from "./model";
+import { WAITING, at, bounds, type Model, type Moment } from "./model";
 import type { Store } from "./store";
 import { VirtualList } from "./virtual";
+import * as workloads from "./workloads";
 
 export class Queue {
   readonly el: HTMLElement;
@@ -79,7 +80,10 @@ export class Selection {
     const head = (name: string) => h("div", { class: "bar" }, h("h2", null, h("span", { class: "what-kind" }, `${sel.kind} `), name, this.models.length > 1 ? h("span", { class: `run-tag run-${m.name}` }, m.name) : null), close);
     if (sel.kind === "pod") fill(this.el, head(m.run.pods.name[sel.row]!), this.pod(m, sel.row));
     else if (sel.kind === "node") fill(this.el, head(m.run.nodes.name[sel.row]!), this.node(m, sel.run, sel.row, moment));
-    else fill(this.el, head(m.run.groups[sel.row]!.name), this.group(m, sel.row, moment));
+    else if (sel.kind === "workload") {
+      const w = m.run.workloads![sel.row]!;
+      fill(this.el, head(w.name), facts(workloads.facts(w, at(w.wanted, moment.t), at(w.ready, moment.t))), workloads.story(w, (t, text) => this.jump(t, text)));
+    } else fill(this.el, head(m.run.groups[sel.row]!.name), this.group(m, sel.row, moment));
   }
 
   private jump(t: number, text: string): Node {
@@ -107,7 +111,7 @@ export class Selection {
 
   private node(m: Model, run: number, row: number, now: Moment): Node[] {
     const state = now.nodes.find((n) => n.row === row);
-    const d = m.run.decisions[m.decisionAt(now.t)];
+    const d = m.run.decisions[m.nodesAt(now.t)];
     const stays = d?.stay?.find(([n]) => n === row);
     const said = d?.unneeded?.includes(row) ? "unneeded" : stays ? m.run.texts[stays[1]]! : "";
     const out: Node[] = [facts([...nodeFacts(m, row, state), ...(said ? [["the autoscaler says", said] as [string, string]] : [])])];

@@ -1,7 +1,7 @@
 // What the page shows now. Changes of one frame are taken together.
 
 export interface Selected {
-  kind: "pod" | "node" | "group";
+  kind: "pod" | "node" | "group" | "workload";
   run: number;
   row: number;
 }

@@ -4,6 +4,7 @@ import { clock, h, icon, offset, span } from "./dom";
 import type { Metric, Run, View } from "./data";
 import type { Model } from "./model";
 import type { Store } from "./store";
+import * as workloads from "./workloads";
 
 const find = (r: Run, name: string): Metric | undefined => r.metrics.find((m) => m.name === name);
 
@@ -46,6 +47,8 @@ const figures: Figure[] = [
   { label: "Longest wait", value: text("pending.max"), note: (r) => `${text("pending.pod-seconds")(r) ?? "?"} all waits`, better: "pending.max" },
   { label: "Unschedulable", value: text("unschedulable"), note: () => "at the end", better: "unschedulable" },
   { label: "CPU utilisation", value: () => null, exact: { of: (r) => find(r, "utilization.cpu")?.value, digits: 1, unit: " %" }, note: () => "requested, mean", better: "utilization.cpu" },
+  { label: "Most replicas", value: text("replicas.peak"), note: (r) => `${text("replicas.churn")(r) ?? "?"} up and down` },
+  { label: "Work not served", value: text("work.unserved"), note: () => "lost or waits", better: "work.unserved" },
   { label: "Cost", value: () => null, exact: { of: (r) => (r.currency ? find(r, "cost")?.value : undefined), digits: 2 }, note: (r) => `${r.currency}, ${(find(r, "node-hours")?.value ?? 0).toFixed(1)} node-h`, better: "cost" },
 ];
 
@@ -108,6 +111,8 @@ export function below(models: Model[], store: Store): Node[] {
         }), recorded ? h("td", { class: final !== undefined && final !== g.final ? "n bad" : "n" }, final ?? "–") : null);
     }))))));
 
+  const scaled = workloads.names(models).length;
+  if (scaled > 0) out.push(fold("Workloads", String(scaled), true, scroll("Workloads", workloads.table(models, (run, row) => store.set({ selected: { kind: "workload", run, row } })))));
   if (!both && r.verdict) out.push(againstRecording(r.verdict, fold, jump));
   if (r.truth) out.push(fold("Against the real autoscaler's runs", r.truthOk ? "agrees" : "differs", !r.truthOk, h("pre", null, r.truth)));
   const metrics = (label: string, list: number[]) => scroll(label, h("table", null,

@@ -167,13 +167,80 @@ check("two runs over each other say where they part", "compare.html", async (pag
   await becomes(page, "[role=alert]", "Loop 762");
 });
 
+check("replicas are drawn under the node groups, on the same time", "workloads.html", async (page) => {
+  assert.deepEqual(await page.locator(".charts .panel h3").evaluateAll((all) => all.map((h) => h.firstChild.textContent)), ["Node groups", "Replicas", "Pods without a node", "Utilisation"]);
+  assert.match(await page.locator("#chart-replicas [role=img]").getAttribute("aria-label"), /default\/web from 16 to 3, at most 22; default\/web ready from 1 to 3, at most 22/);
+  await page.evaluate(() => (location.hash = "#t=+24m"));
+  await becomes(page, "#chart-replicas .legend", "default/web2219");
+  const wide = (id) => page.evaluate((i) => document.querySelector(`#chart-${i} .u-over`).getBoundingClientRect().width, id);
+  assert.equal(await wide("groups"), await wide("replicas"));
+  await page.locator("button[aria-label='Zoom in around the moment']").click();
+  const left = (id) => page.evaluate((i) => document.querySelector(`#chart-${i} .scrub-line`).style.transform, id);
+  await page.waitForFunction(() => !document.querySelector("#chart-replicas .scrub-line").style.transform.includes("NaN"));
+  await settled(page);
+  assert.equal(await left("groups"), await left("replicas"));
+  await page.locator("#chart-replicas button.key").click();
+  assert.equal(await page.locator("#chart-replicas button.key").getAttribute("aria-pressed"), "false");
+});
+
+check("decisions of controllers are in the list, and are filtered by who took them", "workloads.html", async (page) => {
+  const rows = () => page.locator(".decisions .row .when .sub").allTextContents();
+  const count = (text) => page.waitForFunction((t) => document.querySelector(".found").textContent === t, text);
+  await count("36 decisions");
+  await page.locator(".kinds .chip", { hasText: "hpa" }).click();
+  await count("16 of 36");
+  assert.deepEqual([...new Set(await rows())], ["hpa"]);
+  await page.locator(".kinds .chip", { hasText: "up" }).first().click();
+  await count("6 of 36");
+  await page.locator(".kinds .chip", { hasText: /^all$/ }).click();
+  await page.locator(".kinds .chip", { hasText: "nodes" }).click();
+  await count("20 of 36");
+  assert.ok((await rows()).every((r) => /loop|between/.test(r)));
+  await page.locator(".kinds .chip", { hasText: "all autoscalers" }).click();
+  await page.locator("#search").fill("stabilized");
+  await count("8 of 36");
+  await page.locator(".decisions .row").first().click();
+  await page.waitForFunction(() => location.hash === "#t=+3m30s&by=hpa");
+});
+
+check("a controller's decision opens with its metrics and what limited it", "workloads.html", async (page) => {
+  await becomes(page, ".detail", "hpa at +31m45s");
+  assert.match(await page.locator(".detail").innerText(), /default\/web 22 → 18[\s\S]*Reason[\s\S]*All metrics below target[\s\S]*cpu resource utilization[\s\S]*7%\s+60%\s+3 replicas[\s\S]*Limited by[\s\S]*ScaleDownStabilized: 3 -> 18[\s\S]*HorizontalPodAutoscaler\/default\/web/);
+  await becomes(page, ".cluster .sum", "nodes");
+  await page.evaluate(() => (location.hash = "#t=+1m&by=hpa"));
+  await becomes(page, "[role=alert]", "hpa decided nothing at +1m0s");
+}, { hash: "#t=+31m45s&by=hpa" });
+
+check("a workload tells about itself", "workloads.html", async (page) => {
+  await page.locator(".below .link", { hasText: "ReplicaSet/default/web" }).click();
+  await becomes(page, ".selection", "set byhpa");
+  await page.locator(".selection .story .link", { hasText: "+23m45s" }).click();
+  await becomes(page, ".time", "+23m45s");
+  await becomes(page, ".selection", "22 wanted, 19 ready");
+  await page.waitForFunction(() => location.hash === "#workload=ReplicaSet/default/web&t=+23m45s");
+});
+
+check("two runs part where a controller decides otherwise", "scaled.html", async (page) => {
+  await becomes(page, ".callout.first", "The runs part at +8m30s (hpa)");
+  assert.match(await page.locator(".callout.first").innerText(), /default\/web 16 → 8[\s\S]*default\/web 16 → 6/);
+  assert.equal(await page.locator("section.detail .badge.bad", { hasText: "first difference" }).count(), 2);
+  assert.match(await page.locator("#chart-replicas").innerText(), /replicas differ between A and B/);
+  assert.match(await page.locator(".below").innerText(), /Workloads[\s\S]*ReplicaSet\/default\/web\s+hpa\s+16\s+3\s+22[\s\S]*17[\s\S]*Metrics that differ[\s\S]*replicas\.peak/);
+});
+
+check("a report without controllers has nothing of them", "burst.html", async (page) => {
+  assert.equal(await page.locator("#chart-replicas").count(), 0);
+  assert.equal(await page.locator(".kinds").count(), 1);
+  assert.doesNotMatch(await page.locator("main").innerText(), /replica/i);
+});
+
 check("of several runs two are chosen", "three.html", async (page) => {
   await page.locator(".choose select").last().selectOption({ index: 2 });
   await page.waitForFunction(() => location.hash.includes("b=2"));
   assert.equal(await page.locator(".callout.ok").count(), 1);
 }, { hash: "#a=0&b=1" });
 
-for (const file of ["burst.html", "day.html", "compare.html"]) {
+for (const file of ["burst.html", "day.html", "compare.html", "workloads.html", "scaled.html"]) {
   for (const colorScheme of ["light", "dark"]) {
     check(`${file} is for everybody, ${colorScheme}`, file, async (page) => {
       await page.locator("button.node").first().click();

@@ -1,0 +1,14 @@
+package histories
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+)
+
+// Commands are the constructors of the commands of this package.
+func Commands() []func(console.IO) *cobra.Command {
+	return []func(console.IO) *cobra.Command{
+		newCompactCommand, newCutCommand, newExportCommand, newGenerateCommand, newImportCommand, newInspectCommand, newRecordCommand, newRedactCommand, newRetainCommand, newServeCommand,
+	}
+}

@@ -1,0 +1,227 @@
+package engines
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+
+	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/fixtures/workload"
+	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/load"
+	"github.com/scalehist/scalehist/recommender/vertical/vpa"
+)
+
+// playPair plays a ReplicaSet of two pods (one core, one gibibyte) on a node of four cores.
+func playPair(t *testing.T, d time.Duration, plane string, opts ...harness.Option) (*scalehist.ReplayReport, error) {
+	t.Helper()
+	in, err := workload.Script{
+		Name: "pair", Duration: d,
+		Groups:   []workload.Group{{Name: "std", Machine: workload.Machine{Type: "std-4", CPU: "4", Memory: "16Gi"}, Zone: "z1", Min: 1, Max: 3, Nodes: 1}},
+		Standing: []workload.Standing{{Node: "std-0", Pods: workload.Pods{Workload: "web", Count: 2, CPU: "1", Memory: "1Gi"}}},
+	}.Input()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := harness.NewInputReplayer(t.Context(), in, append([]harness.Option{harness.WithAutoscaler(ClusterAutoscaler()), harness.OnControlPlane(plane)},
+		opts...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return r.Replay(t.Context(), d)
+}
+
+// vpaObject is an autoscaler of webSet.
+func vpaObject(t *testing.T, name, mode string) *vpav1.VerticalPodAutoscaler {
+	t.Helper()
+	objects, err := ParseObjects([]byte(fmt.Sprintf(`{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: %s}, spec: {
+		targetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, updatePolicy: {updateMode: "%s"}}}`, name, mode)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects[0].(*vpav1.VerticalPodAutoscaler)
+}
+
+// TestVPAByHand: what a replay recommends is what the recommender does that is handed the same samples, at the same instants, with random load.
+func TestVPAByHand(t *testing.T) {
+	const play = 6 * time.Hour
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 14))
+		var cpu, memory []load.Point
+		start := workload.Epoch
+		for at := time.Duration(0); at < play; at += load.Resolution * time.Duration(1+rng.IntN(40)) {
+			cpu = append(cpu, load.Point{At: start.Add(at), Value: float64(rng.IntN(3000)) / 1000})
+			memory = append(memory, load.Point{At: start.Add(at), Value: float64(rng.IntN(1 << 30))})
+		}
+		series := []load.Series{
+			{Workload: webSet, Metric: load.CPU, Sharing: load.Divided, Points: cpu},
+			{Workload: webSet, Metric: load.Memory, Sharing: load.Each, Points: memory},
+		}
+		r, err := playPair(t, play, harness.Memory, harness.WithController(VPA(vpa.DefaultFlags())), harness.WithObjects(vpaObject(t, "web", "Off")), harness.WithLoad(load.Given(series...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range r.WorkloadDecisions {
+			for _, s := range d.Resizes {
+				got = append(got, fmt.Sprintf("%s cpu %s memory %s", d.At.Sub(start), s.Containers[0].To.Cpu(), s.Containers[0].To.Memory()))
+			}
+		}
+
+		recommender, err := vpa.NewRecommender(vpa.DefaultFlags())
+		if err != nil {
+			t.Fatal(err)
+		}
+		recommender.SetVPA(vpaObject(t, "web", "Off"), labels.SelectorFromSet(labels.Set{"app": "web"}))
+		for _, name := range []string{"web-1", "web-2"} {
+			p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+			p.Namespace, p.Name, p.Labels = "default", name, map[string]string{"app": "web"}
+			recommender.SetPod(p, start)
+		}
+		var want []string
+		last := ""
+		for at := time.Minute; at <= play; at += time.Minute {
+			now := start.Add(at)
+			// A window that has ended now has the mean of its quarter of a minute, which no load here changes within; memory is what it is now.
+			window, _ := series[0].At(now.Add(-load.Resolution))
+			current, _ := series[1].At(now)
+			for _, name := range []string{"web-1", "web-2"} {
+				for metric, v := range map[string]float64{load.CPU: window / 2, load.Memory: current} {
+					if err := recommender.Observe(types.NamespacedName{Namespace: "default", Name: name}, "c", now, usage(metric, v)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			target := recommender.Recommend(now)[0].Status.Recommendation.ContainerRecommendations[0].Target
+			if line := fmt.Sprintf("cpu %s memory %s", target.Cpu(), target.Memory()); line != last {
+				want, last = append(want, at.String()+" "+line), line
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("seed %d: recommendations (-want +got):\n%s", seed, diff)
+		}
+		if len(want) < 3 {
+			t.Errorf("seed %d: only %v is recommended: the test shows nothing", seed, want)
+		}
+	}
+}
+
+// lightLoad is a tenth of a core and 300 MiB for each of two replicas.
+func lightLoad(time.Time) ([]load.Series, error) {
+	return []load.Series{
+		{Workload: webSet, Metric: load.CPU, Sharing: load.Divided, Points: []load.Point{{At: workload.Epoch, Value: 0.2}}},
+		{Workload: webSet, Metric: load.Memory, Sharing: load.Each, Points: []load.Point{{At: workload.Epoch, Value: 300 << 20}}},
+	}, nil
+}
+
+// TestVPAInPlace: pods are resized in place, without an eviction, and both planes report the same.
+func TestVPAInPlace(t *testing.T) {
+	reports := map[string]string{}
+	for _, plane := range []string{harness.Memory, harness.EnvTest} {
+		r, err := playPair(t, 14*time.Hour, plane, harness.WithController(VPA(vpa.DefaultFlags())), harness.WithObjects(vpaObject(t, "web", "InPlaceOrRecreate")), harness.WithLoad(lightLoad))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := workloadOf(t, r, webSet)
+		if w.Resized != 2 || w.Evicted != 0 || w.SizedBy != "vpa" {
+			t.Errorf("%s: %d resized, %d evicted by %q; want both pods resized in place", plane, w.Resized, w.Evicted, w.SizedBy)
+		}
+		if last := w.Requests[len(w.Requests)-1]; last.CPU >= 0.3 {
+			t.Errorf("%s: they ask for %v cores in the end", plane, last.CPU)
+		}
+		reports[plane] = fmt.Sprint(r.Workloads, r.WorkloadDecisions, r.Batches)
+	}
+	if diff := cmp.Diff(reports[harness.Memory], reports[harness.EnvTest]); diff != "" {
+		t.Errorf("the planes differ (-memory +envtest):\n%s", diff)
+	}
+}
+
+// TestCheckpoints: an autoscaler that comes with its history recommends by it from the first turn on.
+func TestCheckpoints(t *testing.T) {
+	recommender, err := vpa.NewRecommender(vpa.DefaultFlags())
+	if err != nil {
+		t.Fatal(err)
+	}
+	recommender.SetVPA(vpaObject(t, "web", "Off"), labels.Everything())
+	p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	p.Namespace, p.Name = "default", "old"
+	recommender.SetPod(p, workload.Epoch)
+	for i := range 600 {
+		at := workload.Epoch.Add(time.Duration(i-1000) * time.Minute)
+		if err := recommender.Observe(scalehist.NameOf(p), "c", at, usage(load.CPU, 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkpoints, err := recommender.Checkpoints(workload.Epoch)
+	if err != nil || len(checkpoints) != 1 {
+		t.Fatal(len(checkpoints), err)
+	}
+	r, err := playPair(t, 2*time.Minute, harness.Memory, harness.WithController(VPA(vpa.DefaultFlags())),
+		harness.WithObjects(checkpoints[0], vpaObject(t, "web", "Off")), harness.WithLoad(lightLoad))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := r.WorkloadDecisions[0].Resizes[0]
+	if got := first.Containers[0].To.Cpu().MilliValue(); got < 2000 {
+		t.Errorf("the first recommendation is %d millicores, want more than the two cores of its history", got)
+	}
+}
+
+// TestVPAErrors: what cannot be done, or means nothing, is said once.
+func TestVPAErrors(t *testing.T) {
+	untargeted := vpaObject(t, "web", "Off")
+	untargeted.Spec.TargetRef = nil
+	elsewhere := vpaObject(t, "web", "Off")
+	elsewhere.Spec.TargetRef.Name = "nobody"
+	for name, tt := range map[string]struct {
+		objects       []scalehist.Object
+		load          load.Source
+		want, warning string
+	}{
+		"no autoscaler":       {load: lightLoad, want: "there is no VerticalPodAutoscaler at the start"},
+		"no target":           {objects: []scalehist.Object{untargeted}, load: lightLoad, want: "VerticalPodAutoscaler/default/web has no targetRef"},
+		"target not there":    {objects: []scalehist.Object{elsewhere}, load: lightLoad, warning: "its target ReplicaSet/default/nobody is not there when it comes; there are Deployment/kube-system/cluster-autoscaler, ReplicaSet/default/web"},
+		"no load":             {objects: []scalehist.Object{vpaObject(t, "web", "Off")}, warning: "there is no load of ReplicaSet/default/web"},
+		"two on one workload": {objects: []scalehist.Object{vpaObject(t, "a", "Off"), vpaObject(t, "b", "Off")}, load: lightLoad, warning: "VerticalPodAutoscaler/default/a and VerticalPodAutoscaler/default/b are about the same workload"},
+		"horizontal by the same resource": {
+			objects: []scalehist.Object{vpaObject(t, "web", "Auto"), hpaObject(t, "web", cpuAt60)}, load: lightLoad,
+			warning: "VerticalPodAutoscaler/default/web sets the cpu that pods of ReplicaSet/default/web request, and HorizontalPodAutoscaler/default/web scales by the share they use of it",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := []harness.Option{harness.WithController(VPA(vpa.DefaultFlags())), harness.WithObjects(tt.objects...)}
+			if tt.load != nil {
+				opts = append(opts, harness.WithLoad(tt.load))
+			}
+			r, err := playPair(t, 5*time.Minute, harness.Memory, opts...)
+			switch {
+			case tt.want == "" && err != nil, tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Fatalf("error %v, want %q", err, tt.want)
+			case tt.warning != "" && !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, tt.warning) }):
+				t.Errorf("warnings %q, want one with %q", r.Warnings, tt.warning)
+			}
+		})
+	}
+	for name, flags := range map[string][]string{"vpa: --target-cpu-percentil is not a flag": {"--target-cpu-percentil=0.5"}, "vpa: --updater-interval=0s: want more than 0s": {"--updater-interval=0s"}} {
+		if _, err := Vertical("vpa", flags...); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v: error %v, want %q", flags, err, name)
+		}
+	}
+	if _, err := Vertical("goldilocks"); err == nil || !strings.Contains(err.Error(), `unknown vertical autoscaler "goldilocks": choose one of vpa`) {
+		t.Errorf("an unknown one: %v", err)
+	}
+}

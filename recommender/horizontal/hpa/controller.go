@@ -1,0 +1,142 @@
+package hpa
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/controller/util/selectors"
+)
+
+// Cluster is what the autoscalers of a Controller read and scale.
+type Cluster interface {
+	// Read gives the target of an autoscaler as it is now, and answers its queries during one sync.
+	Read(hpa *autoscalingv2.HorizontalPodAutoscaler) (Target, Metrics)
+}
+
+// Controller runs the autoscalers of a cluster, each at its own times, as the work queue of upstream does: first a sync period after it was
+// created, then a sync period after each sync. It is not safe for concurrent use.
+type Controller struct {
+	options   Options
+	cluster   Cluster
+	entries   map[types.NamespacedName]*entry
+	selectors *selectors.BiMultimap // those of the autoscalers' targets, as of their last syncs
+}
+
+// entry is what is queued under a name. It is there for the time that is left to the next sync after the object was deleted, as the memory is.
+type entry struct {
+	scaler  *Scaler
+	due     time.Time
+	deleted bool
+}
+
+// NewController gives a controller without autoscalers.
+func NewController(o Options, c Cluster) (*Controller, error) {
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("horizontal pod autoscaler: %w", err)
+	}
+	return &Controller{options: o, cluster: c, entries: map[types.NamespacedName]*entry{}, selectors: selectors.NewBiMultimap()}, nil
+}
+
+// Set creates an autoscaler, or gives one another spec; its syncs are at the same times as before then. An invalid object changes nothing.
+func (c *Controller) Set(now time.Time, hpa *autoscalingv2.HorizontalPodAutoscaler) error {
+	name := types.NamespacedName{Namespace: hpa.Namespace, Name: hpa.Name}
+	e := c.entries[name]
+	if e != nil && !e.deleted {
+		return e.scaler.SetSpec(hpa.Spec)
+	}
+	s, err := New(hpa, c.options)
+	if err != nil {
+		return err
+	}
+	due := now.Add(c.options.SyncPeriod)
+	if e != nil && e.due.After(now) {
+		// The sync at which upstream would have noticed the deletion and dropped its memory finds the new object.
+		s.memory, due = e.scaler.memory, e.due
+	}
+	key := selectors.Key{Namespace: hpa.Namespace, Name: hpa.Name}
+	c.selectors.PutSelector(key, labels.Nothing())
+	s.rivals = func(selector labels.Selector, pods []*corev1.Pod) []string { return c.rivals(key, selector, pods) }
+	c.entries[name] = &entry{scaler: s, due: due}
+	return nil
+}
+
+// Remove deletes an autoscaler. It does nothing if there is none of that name.
+func (c *Controller) Remove(name types.NamespacedName) {
+	if e := c.entries[name]; e != nil {
+		e.deleted = true
+		c.selectors.DeleteSelector(selectors.Key{Namespace: name.Namespace, Name: name.Name})
+	}
+}
+
+// Object is a copy of an autoscaler with its status, nil if there is none of that name.
+func (c *Controller) Object(name types.NamespacedName) *autoscalingv2.HorizontalPodAutoscaler {
+	if e := c.entries[name]; e != nil && !e.deleted {
+		return e.scaler.Object()
+	}
+	return nil
+}
+
+// Next is the time of the next sync, false if there is no autoscaler.
+func (c *Controller) Next() (time.Time, bool) {
+	var next time.Time
+	for _, e := range c.entries {
+		if !e.deleted && (next.IsZero() || e.due.Before(next)) {
+			next = e.due
+		}
+	}
+	return next, !next.IsZero()
+}
+
+// Run syncs the autoscalers that are due, once each: in the order of their times, those of one time by namespace and name. Upstream's
+// workers would take the latter in any order.
+func (c *Controller) Run(now time.Time) []Decision {
+	var due []types.NamespacedName
+	for name, e := range c.entries {
+		switch {
+		case e.due.After(now):
+		case e.deleted:
+			delete(c.entries, name)
+		default:
+			due = append(due, name)
+		}
+	}
+	slices.SortFunc(due, func(a, b types.NamespacedName) int {
+		return cmp.Or(c.entries[a].due.Compare(c.entries[b].due), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	var out []Decision
+	for _, name := range due {
+		e := c.entries[name]
+		t, m := c.cluster.Read(e.scaler.Object())
+		out = append(out, e.scaler.Reconcile(now, t, m))
+		e.due = now.Add(c.options.SyncPeriod)
+	}
+	return out
+}
+
+// rivals are the autoscalers whose targets select one of some pods, by namespace and name. What they select is known from their last syncs, so
+// the first of two on the same pods still scales them once.
+func (c *Controller) rivals(own selectors.Key, selector labels.Selector, pods []*corev1.Pod) []string {
+	c.selectors.PutSelector(own, selector)
+	var names []string
+	for i, pod := range pods {
+		if i > 0 && pod.Namespace == pods[i-1].Namespace && maps.Equal(pod.Labels, pods[i-1].Labels) {
+			continue // selected by the same
+		}
+		key := selectors.Key{Namespace: pod.Namespace, Name: pod.Name}
+		c.selectors.Put(key, pod.Labels)
+		found, _ := c.selectors.ReverseSelect(key)
+		for _, k := range found {
+			names = append(names, k.String())
+		}
+	}
+	c.selectors.KeepOnly(nil)
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,194 @@
+package vertical
+
+import (
+	"math"
+	"time"
+)
+
+var holtWintersKind = Kind{
+	Name:  "holt-winters",
+	About: "the highest usage that exponential smoothing with trend and season forecasts, and a margin of its own errors",
+	Options: []Option{
+		{Name: "step", Default: "5m", About: "usage of so long is one value, its highest"},
+		{Name: "season", Default: "24h", About: "length of the season, in whole steps"},
+		{Name: "horizon", Default: "24h", About: "how far is forecast"},
+		{Name: "alpha", Default: "0.2", About: "smoothing of the level"}, {Name: "beta", Default: "0.001", About: "smoothing of the trend"}, {Name: "gamma", Default: "0.3", About: "smoothing of the season"},
+		{Name: "errors", Default: "3", About: "how many standard deviations of the forecast's errors are added"},
+		{Name: "margin", Default: "0.05", About: "what is added at least, as a fraction"},
+	},
+	make: func(o options) (Maker, error) {
+		h := holtWinters{
+			step: o.Duration("step", time.Second), alpha: o.Number("alpha", 0, 1), beta: o.Number("beta", 0, 1), gamma: o.Number("gamma", 0, 1),
+			errors: o.Number("errors", 0, 100), margin: o.Number("margin", 0, 100),
+		}
+		season, horizon := o.Duration("season", 2*time.Second), o.Duration("horizon", time.Second)
+		if o.Err == nil {
+			h.season, h.horizon = int(season/h.step), int(max(1, horizon/h.step))
+			if h.season < 2 || h.season > 100_000 || h.horizon > 100_000 {
+				o.Wrong("season", "2 to 100000 steps of it, and of the horizon at most as many")
+			}
+		}
+		return func(Workload) (Recommender, error) { again := h; return &again, nil }, o.Err
+	},
+}
+
+// holtWinters is additive triple exponential smoothing (Winters, Forecasting sales by exponentially weighted moving averages, 1960), per
+// resource of a container. Until a season is over, the highest usage by then stands for the forecast.
+type holtWinters struct {
+	seen[smoothed]
+	step               time.Duration
+	season, horizon    int
+	alpha, beta, gamma float64
+	errors, margin     float64
+}
+
+// smoothed are both resources of a container.
+type smoothed struct {
+	// Step is the number of the current step since the epoch, Highest what was used most in it, over all pods.
+	Step    int64
+	Highest Amount
+	Begun   bool
+	CPU     smooth
+	Memory  smooth
+}
+
+// smooth is the state of one series.
+type smooth struct {
+	// First are the values of the first season, until it is over.
+	First []float64
+	// Season has an entry per step of the season, of which At is the next one.
+	Season       []float64
+	At           int
+	Level, Trend float64
+	// Errors is a smoothed mean of the squared errors of forecasts one step ahead.
+	Errors float64
+	Most   float64
+	Any    bool
+}
+
+// Observe implements Recommender.
+func (h *holtWinters) Observe(s Sample) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	c := h.of(s.Container)
+	h.advance(c, s.At)
+	if s.OOM {
+		s.Usage = Amount{Unset, restarted(s.Requested)}
+	}
+	c.Highest = Amount{max(c.Highest.CPUMilli, s.Usage.CPUMilli), max(c.Highest.MemoryBytes, s.Usage.MemoryBytes)}
+	return nil
+}
+
+// advance ends the steps before an instant. A step without usage is skipped in the level, and its place in the season passes.
+func (h *holtWinters) advance(c *smoothed, now time.Time) {
+	step := now.UnixNano() / int64(h.step)
+	if !c.Begun {
+		c.Begun, c.Step, c.Highest = true, step, None
+		return
+	}
+	if step <= c.Step {
+		return
+	}
+	h.add(&c.CPU, c.Highest.CPUMilli)
+	h.add(&c.Memory, c.Highest.MemoryBytes)
+	missed := step - c.Step - 1
+	for range min(missed, int64(h.season)+missed%int64(h.season)) { // whole seasons of nothing change nothing
+		h.add(&c.CPU, Unset)
+		h.add(&c.Memory, Unset)
+	}
+	c.Step, c.Highest = step, None
+}
+
+// add ends a step with its value.
+func (h *holtWinters) add(s *smooth, value int64) {
+	x := float64(value)
+	if value >= 0 {
+		s.Most, s.Any = max(s.Most, x), true
+	}
+	if s.Season == nil {
+		h.begin(s, value)
+		return
+	}
+	i := s.At
+	s.At = (s.At + 1) % len(s.Season)
+	if value < 0 {
+		return
+	}
+	miss := x - (s.Level + s.Trend + s.Season[i])
+	level := h.alpha*(x-s.Season[i]) + (1-h.alpha)*(s.Level+s.Trend)
+	s.Trend = h.beta*(level-s.Level) + (1-h.beta)*s.Trend
+	s.Season[i] = h.gamma*(x-level) + (1-h.gamma)*s.Season[i]
+	s.Level = level
+	s.Errors += (miss*miss - s.Errors) / float64(min(h.season, 288))
+}
+
+// begin collects the first season; its mean is the first level, and the differences from it are the first season.
+func (h *holtWinters) begin(s *smooth, value int64) {
+	if value < 0 && len(s.First) == 0 {
+		return
+	}
+	x := float64(value)
+	if value < 0 {
+		x = s.First[len(s.First)-1]
+	}
+	s.First = append(s.First, x)
+	if len(s.First) < h.season {
+		return
+	}
+	sum := 0.0
+	for _, x := range s.First {
+		sum += x
+	}
+	s.Level = sum / float64(h.season)
+	s.Season = make([]float64, h.season)
+	for i, x := range s.First {
+		s.Season[i] = x - s.Level
+	}
+	s.First = nil
+}
+
+// forecast is the highest value of the horizon, and the margin.
+func (h *holtWinters) forecast(s *smooth) (highest, margin float64, ok bool) {
+	if s.Season == nil {
+		return s.Most, max(h.margin, 0.15) * s.Most, s.Any // the margin of max-usage
+	}
+	highest = math.Inf(-1)
+	for k := range h.horizon {
+		highest = max(highest, s.Level+float64(k+1)*s.Trend+s.Season[(s.At+k)%len(s.Season)])
+	}
+	highest = max(0, highest)
+	return highest, max(h.margin*highest, h.errors*math.Sqrt(s.Errors)), true
+}
+
+// Recommend implements Recommender: the target is the forecast and the margin, the lower bound the forecast, the upper one has the
+// margin twice.
+func (h *holtWinters) Recommend(now time.Time) []Recommendation {
+	var out []Recommendation
+	for _, name := range h.names() {
+		c := h.of(name)
+		h.advance(c, now)
+		r := Recommendation{Container: name, Lower: None, Target: None, Upper: None}
+		set := func(s *smooth, current int64, of func(*Amount) *int64) {
+			highest, margin, ok := h.forecast(s)
+			if !ok && current < 0 {
+				return
+			}
+			if s.Season == nil && float64(current) > highest {
+				highest, margin = float64(current), max(h.margin, 0.15)*float64(current)
+			}
+			*of(&r.Lower), *of(&r.Target), *of(&r.Upper) = up(highest), up(highest+margin), up(highest+2*margin)
+		}
+		set(&c.CPU, c.Highest.CPUMilli, func(a *Amount) *int64 { return &a.CPUMilli })
+		set(&c.Memory, c.Highest.MemoryBytes, func(a *Amount) *int64 { return &a.MemoryBytes })
+		if r.Target != None {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// most is more than any machine has: a trend that runs away stays a number.
+const most = 1 << 50
+
+func up(v float64) int64 { return int64(math.Ceil(min(v, most))) }

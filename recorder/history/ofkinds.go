@@ -1,0 +1,100 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/scalehist/scalehist"
+)
+
+// WorkloadKinds are the kinds that make pods, by the names that a history has for them.
+func WorkloadKinds() []string {
+	return []string{"Deployment", "ReplicaSet", "StatefulSet", "Job", "DaemonSet", "ReplicationController", "Rollout.argoproj.io"}
+}
+
+// AutoscalingKinds are the kinds that say how many pods a workload has and how large they are: what vertical and horizontal
+// autoscalers are configured with, what they decided, and what bounds requests.
+func AutoscalingKinds() []string {
+	return []string{"LimitRange", "HorizontalPodAutoscaler", "VerticalPodAutoscaler.autoscaling.k8s.io",
+		"VerticalPodAutoscalerCheckpoint.autoscaling.k8s.io", "ScaledObject.keda.sh", "ElastiService.elasti.truefoundry.com"}
+}
+
+// ObjectsAt are the objects of some kinds (as KindOf names them) that live at t, in creation order, each the caller's own.
+// Before the first recording there are none. A kind that no history has is an error.
+func (db *DB) ObjectsAt(ctx context.Context, t time.Time, kinds ...string) ([]scalehist.Object, error) {
+	if err := knownKinds(kinds); err != nil || len(kinds) == 0 {
+		return nil, err
+	}
+	few := kinds
+	if slices.Contains(kinds, "Pod") { // there are too many to have an index
+		few = nil
+	}
+	var out []scalehist.Object
+	err := db.read(ctx, "objects at "+t.UTC().Format(time.RFC3339Nano), func(q queryer) error {
+		return objectsAt(ctx, q, newLoader(q), t, few, func(o scalehist.Object, v *versionRow) error {
+			if slices.Contains(kinds, v.key.kind) {
+				out = append(out, o)
+			}
+			return nil
+		})
+	})
+	return out, err
+}
+
+// ChangesOf is Changes of some kinds (as KindOf names them). Without Pod among them it costs what there is of these
+// kinds, not what the window has.
+func (db *DB) ChangesOf(ctx context.Context, from, to time.Time, kinds ...string) iter.Seq2[scalehist.Change, error] {
+	return func(yield func(scalehist.Change, error) bool) {
+		if err := db.changesOf(ctx, from, to, kinds, func(c scalehist.Change) bool { return yield(c, nil) }); err != nil {
+			yield(scalehist.Change{}, readError(db.path, err))
+		}
+	}
+}
+
+func (db *DB) changesOf(ctx context.Context, from, to time.Time, kinds []string, emit func(scalehist.Change) bool) error {
+	if err := knownKinds(kinds); err != nil {
+		return err
+	}
+	after, end, err := window(from, to)
+	if err != nil {
+		return err
+	}
+	l := newLoader(db.db)
+	if slices.Contains(kinds, "Pod") {
+		for r, err := range changeStream(ctx, db.db, l, after, end, func(kind string) bool { return slices.Contains(kinds, kind) }) {
+			if err != nil {
+				return err
+			}
+			if !emit(r.change) {
+				return nil
+			}
+		}
+		return nil
+	}
+	rows, err := fewRows(ctx, db.db, after.at, end, kinds)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		r, err := rows[i].build(ctx, l)
+		if err != nil {
+			return err
+		}
+		if !emit(r.change) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func knownKinds(list []string) error {
+	for _, k := range list {
+		if _, ok := kinds[k]; !ok {
+			return fmt.Errorf("kind %q is none that a history has", k)
+		}
+	}
+	return nil
+}

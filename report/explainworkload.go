@@ -1,0 +1,158 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalehist/scalehist"
+)
+
+// WorkloadNames lists the workloads of a report ("Deployment/shop/web"), sorted.
+func WorkloadNames(r *scalehist.ReplayReport) []string {
+	seen := map[string]bool{}
+	for _, w := range r.Workloads {
+		seen[w.String()] = true
+	}
+	return keys(seen)
+}
+
+// FindWorkload is the workload of a name: "Deployment/shop/web", or "shop/web" and "web" where one workload only is called that. Otherwise
+// the error names those there are.
+func FindWorkload(r *scalehist.ReplayReport, name string) (*scalehist.WorkloadResult, error) {
+	var found []*scalehist.WorkloadResult
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		if w.String() == name || w.Namespace+"/"+w.Name == name || w.Name == name {
+			found = append(found, w)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var names []string
+		for _, w := range found {
+			names = append(names, w.String())
+		}
+		return nil, fmt.Errorf("workload %q is one of %s: name its kind and namespace", name, strings.Join(names, ", "))
+	case len(r.Workloads) == 0:
+		return nil, fmt.Errorf("unknown workload %q: %s was replayed without a controller of workloads", name, r.Scenario)
+	}
+	return nil, unknown(r, "workload", name, WorkloadNames(r))
+}
+
+// ReplicasAt are the replicas of a workload at an offset from the start.
+func ReplicasAt(w *scalehist.WorkloadResult, at time.Duration) scalehist.ReplicasAt {
+	now := scalehist.ReplicasAt{Wanted: w.Initial}
+	for _, p := range w.Replicas {
+		if time.Duration(p.Offset) <= at {
+			now = p
+		}
+	}
+	return now
+}
+
+const recordedReplicas = "nobody scales it: it has the replicas that were recorded"
+
+// ExplainWorkload says why a workload has as many replicas: every decision of controllers about it; with a time only the last by then,
+// and the one that set the replicas it has.
+func ExplainWorkload(r *scalehist.ReplayReport, name string, at *time.Time) (*Explanation, error) {
+	w, err := FindWorkload(r, name)
+	if err != nil {
+		return nil, err
+	}
+	e := explaining(r, "workload "+w.String())
+	var about []Entry
+	for _, x := range Entries(r) {
+		if x.Workload != nil && *x.Workload == w.WorkloadRef {
+			about = append(about, x)
+		}
+	}
+	by := recordedReplicas
+	switch {
+	case w.Controller != "":
+		by = w.Controller + " scales it"
+	case len(about) > 0: // it was looked at, and never changed
+		by = about[0].Controller + " scales it"
+	}
+	if at == nil {
+		e.say(r.StartTime, "It begins with %d wanted; %s.", w.Initial, by)
+		for _, x := range about {
+			e.say(x.At, "%s", controlSentence(x))
+		}
+		for _, m := range w.Work {
+			e.say(r.EndTime, "%s", workSentence(m))
+		}
+		e.say(r.EndTime, "It ends with %d wanted, %d ready; %d at most were wanted.", w.Final, ReplicasAt(w, r.EndTime.Sub(r.StartTime)).Ready, w.Peak)
+		return e.done(), nil
+	}
+	about = slices.DeleteFunc(about, func(x Entry) bool { return x.At.After(*at) })
+	now := ReplicasAt(w, at.Sub(r.StartTime))
+	e.say(*at, "It has %d wanted, %d ready; %s.", now.Wanted, now.Ready, by)
+	if len(about) == 0 {
+		if by != recordedReplicas {
+			e.say(*at, "No controller had decided anything about it by then: it has the replicas it had before.")
+		}
+		return e.done(), nil
+	}
+	for i, x := range slices.Backward(about) {
+		if i == len(about)-1 || x.Acted() {
+			e.say(x.At, "%s", controlSentence(x))
+		}
+		if x.Acted() {
+			break
+		}
+	}
+	return e.done(), nil
+}
+
+// controlSentence is what a controller decided about a workload, with its reasons.
+func controlSentence(e Entry) string {
+	head := e.Summary
+	if s := e.Scale; s != nil {
+		head = e.Controller
+		if s.By != "" {
+			head += " for " + s.By
+		}
+		if s.From == s.To {
+			head += fmt.Sprintf(" left it at %d", s.To)
+		} else {
+			head += fmt.Sprintf(" scaled it %d->%d", s.From, s.To)
+		}
+	}
+	return sentence(head, e.Because())
+}
+
+// workSentence is what became of the demand for a metric.
+func workSentence(m scalehist.WorkResult) string {
+	name := m.Metric
+	if m.Container != "" {
+		name += " of " + m.Container
+	}
+	text := fmt.Sprintf("Of its work in %s %.6g came in and %.6g was served", name, m.In, m.Served)
+	if m.Lost > 0 {
+		text += fmt.Sprintf(", %.6g was lost", m.Lost)
+	}
+	if m.Waiting > 0 {
+		text += fmt.Sprintf(", %.6g waits", m.Waiting)
+	}
+	return text + "."
+}
+
+// scaledPod says which decision brought a pod ("namespace/name") at an instant, or took it away: "hpa scaled ReplicaSet/shop/web 2->5"; empty
+// when none did. A replica has the name of its workload and more.
+func (e *explainer) scaledPod(pod string, at time.Time, up bool) string {
+	for _, d := range e.r.WorkloadDecisions {
+		if !d.At.Equal(at) {
+			continue
+		}
+		for _, s := range d.Scales {
+			if strings.HasPrefix(pod, s.Workload.Namespace+"/"+s.Workload.Name+"-") && s.To != s.From && up == (s.To > s.From) {
+				return fmt.Sprintf("%s scaled %s", d.Controller, s)
+			}
+		}
+	}
+	return ""
+}
