@@ -2,8 +2,13 @@ package engines
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/fixtures/workload"
@@ -70,6 +75,62 @@ func BenchmarkControlledDay(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.ReportMetric(float64(len(report.WorkloadDecisions)), "decisions")
+				if err := r.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkFullDay is the fixture full-day as recorded, and with the autoscalers of the examples on its service: replicas by CPU, requests by memory.
+func BenchmarkFullDay(b *testing.B) {
+	read := func(path string, into func([]byte)) {
+		data, err := os.ReadFile(filepath.Join("..", "examples", path))
+		if err != nil {
+			b.Fatal(err)
+		}
+		into(data)
+	}
+	var objects []scalehist.Object
+	for _, path := range []string{"vertical/web.yaml", "horizontal/web.yaml"} {
+		read(path, func(data []byte) {
+			more, err := ParseObjects(data)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if v, ok := more[0].(*vpav1.VerticalPodAutoscaler); ok {
+				v.Spec.ResourcePolicy = &vpav1.PodResourcePolicy{ContainerPolicies: []vpav1.ContainerResourcePolicy{{
+					ContainerName: vpav1.DefaultContainerResourcePolicy, ControlledResources: &[]corev1.ResourceName{corev1.ResourceMemory},
+				}}}
+			}
+			objects = append(objects, more...)
+		})
+	}
+	var source load.Source
+	read("vertical/load.yaml", func(data []byte) {
+		var err error
+		if source, err = load.Parse(data); err != nil {
+			b.Fatal(err)
+		}
+	})
+	for _, c := range []struct {
+		name string
+		opts []harness.Option
+	}{
+		{"recorded", nil},
+		{"vpa+hpa", []harness.Option{harness.WithController(VPA(vpa.DefaultFlags())), harness.WithController(HPA(hpa.Defaults())), harness.WithObjects(objects...), harness.WithLoad(source)}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				r, err := harness.NewReplayer(b.Context(), filepath.Join("..", "fixtures", "full-day", "recording.db"),
+					append([]harness.Option{harness.WithAutoscaler(ClusterAutoscaler()), harness.OnControlPlane(harness.Memory)}, c.opts...)...)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := r.Replay(b.Context(), 24*time.Hour); err != nil {
+					b.Fatal(err)
+				}
 				if err := r.Close(); err != nil {
 					b.Fatal(err)
 				}

@@ -93,7 +93,7 @@ func Controls(s *harness.Settings, path func(string) string) ([]harness.Option, 
 // HPA is the horizontal pod autoscaler, for every HorizontalPodAutoscaler among the objects.
 func HPA(options hpa.Options) harness.NewController {
 	return func(env harness.ControllerEnv) (scalehist.Controller, error) {
-		c := &hpaController{env: env, taken: map[scalehist.WorkloadRef]bool{}, targets: map[string]scalehist.WorkloadRef{}}
+		c := &hpaController{env: env, taken: map[scalehist.WorkloadRef]bool{}, calm: map[scalehist.WorkloadRef]bool{}, targets: map[string]scalehist.WorkloadRef{}}
 		var err error
 		if c.Controller, err = hpa.NewController(options, c); err != nil {
 			return nil, err
@@ -172,6 +172,8 @@ type hpaController struct {
 	// targets are those of the autoscalers, by their names; taken those whose replicas are theirs.
 	targets map[string]scalehist.WorkloadRef
 	taken   map[scalehist.WorkloadRef]bool
+	// calm are the targets about which the last sync had nothing to say.
+	calm map[scalehist.WorkloadRef]bool
 	// read are the autoscalers of one run, in the order of their syncs.
 	read []*autoscalingv2.HorizontalPodAutoscaler
 	ctx  context.Context // of the run
@@ -225,7 +227,14 @@ func (c *hpaController) Read(object *autoscalingv2.HorizontalPodAutoscaler) (hpa
 func (c *hpaController) Run(ctx context.Context, now time.Time) (scalehist.WorkloadDecision, error) {
 	c.ctx, c.now, c.read = ctx, now, nil
 	out := scalehist.WorkloadDecision{At: now.UTC(), Controller: hpaName}
-	for i, d := range c.Controller.Run(now) {
+	decisions := c.Controller.Run(now)
+	for i := range decisions {
+		d, target := &decisions[i], targetOf(c.read[i])
+		calm := d.Calm()
+		if calm && c.calm[target] {
+			continue // a report would leave it out
+		}
+		c.calm[target] = calm
 		out.Scales = append(out.Scales, scaled(c.read[i], d))
 	}
 	return out, nil
@@ -249,7 +258,7 @@ func selectorOf(w scalehist.Workload) string {
 }
 
 // scaled puts a sync into the words of reports.
-func scaled(o *autoscalingv2.HorizontalPodAutoscaler, d hpa.Decision) scalehist.WorkloadScale {
+func scaled(o *autoscalingv2.HorizontalPodAutoscaler, d *hpa.Decision) scalehist.WorkloadScale {
 	out := scalehist.WorkloadScale{Workload: targetOf(o), By: nameOf(o), From: d.From, To: d.From, Reason: d.Reason}
 	if d.Rescaled {
 		out.To = d.To

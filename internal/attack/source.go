@@ -88,11 +88,12 @@ func load(ctx context.Context, root, scalehist string) (sources, error) {
 			all[k] = append(all[k], source{name, data})
 		}
 	}
-	generated, err := generate(ctx, root, scalehist)
+	generated, exported, err := generate(ctx, root, scalehist)
 	if err != nil {
 		return nil, err
 	}
 	all[historyKind] = append(all[historyKind], source{"generate diurnal", generated})
+	all[logKind] = append(all[logKind], source{"export of generate diurnal", exported})
 	for _, name := range files[historyKind] {
 		data, err := output(ctx, root, scalehist, "export", name)
 		if err != nil {
@@ -121,18 +122,22 @@ func load(ctx context.Context, root, scalehist string) (sources, error) {
 	return all, nil
 }
 
-// generate makes a history with usage, which those of the fixtures have not.
-func generate(ctx context.Context, root, scalehist string) (data []byte, err error) {
+// generate makes a history with usage, which those of the fixtures have not, and exports it.
+func generate(ctx context.Context, root, scalehist string) (data, log []byte, err error) {
 	dir, err := os.MkdirTemp("", "attack-generated-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "generated.db")
 	if _, err := output(ctx, root, scalehist, "generate", "diurnal", "--for", "30m", "--limit", "1,1Gi", "-o", path); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return os.ReadFile(path)
+	if log, err = output(ctx, root, scalehist, "export", path); err != nil {
+		return nil, nil, err
+	}
+	data, err = os.ReadFile(path)
+	return data, log, err
 }
 
 // withoutRun leaves out wall time and memory, which differ from run to run.

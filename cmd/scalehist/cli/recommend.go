@@ -259,7 +259,7 @@ func (f *recommendFlags) fromHistory(ctx context.Context) (q *recommender.Reques
 	start, end := db.Span()
 	at, err := f.at.Resolve(start, end, end)
 	if err != nil {
-		return nil, fmt.Errorf("--at: %w", err)
+		return nil, fmt.Errorf("--history %s: --at: %w", f.history, err)
 	}
 	snapshot, err := db.SnapshotAt(ctx, at)
 	if err != nil {

@@ -53,7 +53,7 @@ func (c *Cluster) fileJob(job *batchv1.Job) *workload {
 	w.object, w.replicas = job, ptr.To(ptr.Deref(job.Spec.Parallelism, 1))
 	for _, key := range podsWhere(c.pods, func(p *corev1.Pod) bool { return c.workloads.of(p) == w }) {
 		p := c.pods[key]
-		p.workload, w.pods[key], w.last = w, p, p.object
+		p.workload, w.pods, w.last = w, append(w.pods, p), p.object
 		for _, i := range p.budgets {
 			w.match(i, 1)
 		}

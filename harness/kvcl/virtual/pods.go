@@ -77,7 +77,7 @@ func (c *Cluster) put(key types.NamespacedName, p *pod) {
 	p.order = c.arrivals
 	c.pods[key] = p
 	if p.workload = c.workloads.of(p.object); p.workload != nil {
-		p.workload.pods[key], p.workload.last = p, p.object
+		p.workload.pods, p.workload.last = append(p.workload.pods, p), p.object
 		p.workload.coming = max(0, p.workload.coming-1)
 		c.workloads.touch(p.workload)
 		c.controllers.put(p.workload, p.object)
@@ -116,7 +116,7 @@ func (c *Cluster) drop(key types.NamespacedName) {
 	}
 	delete(c.pods, key)
 	if p.workload != nil {
-		delete(p.workload.pods, key)
+		p.workload.pods = slices.DeleteFunc(p.workload.pods, func(o *pod) bool { return o == p })
 		c.gone(p.object)
 		c.workloads.touch(p.workload)
 	}

@@ -117,7 +117,7 @@ func (w *workload) recall(set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	if w.run.label != "" {
 		return set // it has them
 	}
-	pods := w.members()
+	pods := slices.Clone(w.pods)
 	slices.SortStableFunc(pods, func(a, b *pod) int {
 		i, _ := ordinalOf(set.Name, a.object.Name)
 		j, _ := ordinalOf(set.Name, b.object.Name)
@@ -141,8 +141,8 @@ func (w *workload) recall(set *appsv1.StatefulSet) *appsv1.StatefulSet {
 
 // firstOrdinal is the lowest ordinal there is.
 func (w *workload) firstOrdinal() (first int, ok bool) {
-	for key := range w.pods {
-		if n, is := ordinalOf(w.ref.Name, key.Name); is && (!ok || n < first) {
+	for _, p := range w.pods {
+		if n, is := ordinalOf(w.ref.Name, p.object.Name); is && (!ok || n < first) {
 			first, ok = n, true
 		}
 	}

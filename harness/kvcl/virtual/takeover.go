@@ -57,7 +57,7 @@ func (c *Cluster) control(w *workload) error {
 	if !slices.Contains(k.taken, w) {
 		k.taken = append(k.taken, w)
 	}
-	pods := w.members()
+	pods := w.pods
 	var leaving []*corev1.Pod
 	for _, l := range c.leaving {
 		if c.workloads.of(l.object) == w {

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
 )
@@ -29,8 +28,8 @@ type workload struct {
 	// object is the newest recorded one, nil if there is none; sets are the ReplicaSets of a Deployment, in the order in which they came.
 	object scalehist.Object
 	sets   []*appsv1.ReplicaSet
-	// pods are its live ones.
-	pods map[types.NamespacedName]*pod
+	// pods are its live ones, in the order of their births.
+	pods []*pod
 	// keeper took it over, and wants wanted pods; empty: it has what is fed in.
 	keeper string
 	wanted int32
@@ -102,7 +101,7 @@ func (c *Cluster) Changed() []scalehist.Workload {
 func (w *workloads) get(ref scalehist.WorkloadRef) *workload {
 	known := w.find(ref)
 	if known == nil {
-		known = &workload{ref: ref, keeper: w.keeper, order: len(w.list), pods: map[types.NamespacedName]*pod{}, matched: map[int]int{}}
+		known = &workload{ref: ref, keeper: w.keeper, order: len(w.list), matched: map[int]int{}}
 		w.byRef[ref.Key()] = known
 		w.list = append(w.list, known)
 	}
@@ -152,7 +151,8 @@ func (c *Cluster) Target(ref scalehist.WorkloadRef) (scalehist.Workload, error) 
 // state is a workload as it is now.
 func (c *Cluster) state(w *workload) scalehist.Workload {
 	out := scalehist.Workload{WorkloadRef: w.ref, Selector: w.selector, SizedBy: w.sizedBy}
-	for _, p := range w.members() {
+	out.Pods = slices.Grow(out.Pods, len(w.pods))
+	for _, p := range w.pods {
 		out.Pods = append(out.Pods, p.object)
 		if !p.done {
 			out.Current++
@@ -168,16 +168,6 @@ func (c *Cluster) state(w *workload) scalehist.Workload {
 	default:
 		out.Replicas = out.Current + w.coming
 	}
-	return out
-}
-
-// members are the live pods in the order of their births.
-func (w *workload) members() []*pod {
-	out := make([]*pod, 0, len(w.pods))
-	for _, p := range w.pods {
-		out = append(out, p)
-	}
-	slices.SortFunc(out, func(a, b *pod) int { return cmp.Compare(a.order, b.order) })
 	return out
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -16,7 +17,7 @@ import (
 
 // Cluster is what the autoscalers of a Controller read and scale.
 type Cluster interface {
-	// Read gives the target of an autoscaler as it is now, and answers its queries during one sync.
+	// Read gives the target of an autoscaler as it is now, and answers its queries during one sync. The object is only read.
 	Read(hpa *autoscalingv2.HorizontalPodAutoscaler) (Target, Metrics)
 }
 
@@ -27,6 +28,7 @@ type Controller struct {
 	cluster   Cluster
 	entries   map[types.NamespacedName]*entry
 	selectors *selectors.BiMultimap // those of the autoscalers' targets, as of their last syncs
+	version   int                   // of selectors: it counts their changes
 }
 
 // entry is what is queued under a name. It is there for the time that is left to the next sync after the object was deleted, as the memory is.
@@ -34,6 +36,15 @@ type entry struct {
 	scaler  *Scaler
 	due     time.Time
 	deleted bool
+	seen    seen
+}
+
+// seen are the rivals that were found last. They are the same while no selector has changed and pods of the same labels are asked about.
+type seen struct {
+	version  int
+	selector string
+	labels   []labels.Set
+	names    []string
 }
 
 // NewController gives a controller without autoscalers.
@@ -62,8 +73,12 @@ func (c *Controller) Set(now time.Time, hpa *autoscalingv2.HorizontalPodAutoscal
 	}
 	key := selectors.Key{Namespace: hpa.Namespace, Name: hpa.Name}
 	c.selectors.PutSelector(key, labels.Nothing())
-	s.rivals = func(selector labels.Selector, pods []*corev1.Pod) []string { return c.rivals(key, selector, pods) }
-	c.entries[name] = &entry{scaler: s, due: due}
+	c.version++
+	next := &entry{scaler: s, due: due}
+	s.rivals = func(selector labels.Selector, pods []*corev1.Pod) []string {
+		return c.rivals(key, &next.seen, selector, pods)
+	}
+	c.entries[name] = next
 	return nil
 }
 
@@ -72,6 +87,7 @@ func (c *Controller) Remove(name types.NamespacedName) {
 	if e := c.entries[name]; e != nil {
 		e.deleted = true
 		c.selectors.DeleteSelector(selectors.Key{Namespace: name.Namespace, Name: name.Name})
+		c.version++
 	}
 }
 
@@ -113,7 +129,7 @@ func (c *Controller) Run(now time.Time) []Decision {
 	var out []Decision
 	for _, name := range due {
 		e := c.entries[name]
-		t, m := c.cluster.Read(e.scaler.Object())
+		t, m := c.cluster.Read(e.scaler.hpa)
 		out = append(out, e.scaler.Reconcile(now, t, m))
 		e.due = now.Add(c.options.SyncPeriod)
 	}
@@ -122,15 +138,25 @@ func (c *Controller) Run(now time.Time) []Decision {
 
 // rivals are the autoscalers whose targets select one of some pods, by namespace and name. What they select is known from their last syncs, so
 // the first of two on the same pods still scales them once.
-func (c *Controller) rivals(own selectors.Key, selector labels.Selector, pods []*corev1.Pod) []string {
-	c.selectors.PutSelector(own, selector)
-	var names []string
+func (c *Controller) rivals(own selectors.Key, last *seen, selector labels.Selector, pods []*corev1.Pod) []string {
+	if text := selector.String(); text != last.selector || last.version == 0 {
+		c.selectors.PutSelector(own, selector)
+		c.version++
+		last.selector = text
+	}
+	var sets []labels.Set // of pods with the same labels one: they are selected by the same
 	for i, pod := range pods {
-		if i > 0 && pod.Namespace == pods[i-1].Namespace && maps.Equal(pod.Labels, pods[i-1].Labels) {
-			continue // selected by the same
+		if i == 0 || !maps.Equal(pod.Labels, pods[i-1].Labels) {
+			sets = append(sets, pod.Labels)
 		}
-		key := selectors.Key{Namespace: pod.Namespace, Name: pod.Name}
-		c.selectors.Put(key, pod.Labels)
+	}
+	if last.version == c.version && slices.EqualFunc(sets, last.labels, maps.Equal[labels.Set, labels.Set]) {
+		return last.names
+	}
+	var names []string
+	for i, set := range sets {
+		key := selectors.Key{Namespace: own.Namespace, Name: strconv.Itoa(i)}
+		c.selectors.Put(key, set)
 		found, _ := c.selectors.ReverseSelect(key)
 		for _, k := range found {
 			names = append(names, k.String())
@@ -138,5 +164,6 @@ func (c *Controller) rivals(own selectors.Key, selector labels.Selector, pods []
 	}
 	c.selectors.KeepOnly(nil)
 	slices.Sort(names)
-	return slices.Compact(names)
+	last.version, last.labels, last.names = c.version, sets, slices.Compact(names)
+	return last.names
 }

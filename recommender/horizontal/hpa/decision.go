@@ -1,6 +1,7 @@
 package hpa
 
 import (
+	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -36,6 +37,12 @@ type Decision struct {
 	Events []Event
 	// Error is what upstream's reconciliation returned. A sync may rescale and have an error: of a metric that others outvoted.
 	Error string
+}
+
+// Calm says whether there is nothing to say of a sync: all could be read, and the size is what the metrics want.
+func (d *Decision) Calm() bool {
+	return d.To == d.From && d.Reason == "" && d.Error == "" && len(d.Limits) == 0 &&
+		!slices.ContainsFunc(d.Metrics, func(m Metric) bool { return m.Error != "" })
 }
 
 // Metric is what one metric of the spec said.

@@ -3,7 +3,6 @@ package hpa
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -66,7 +65,7 @@ func (e *framedError) Error() string { return e.frame + ": " + e.err.Error() }
 func (e *framedError) Unwrap() error { return e.err }
 
 func (s *sync) resourceMetric(m *Metric, name corev1.ResourceName, container string, target autoscalingv2.MetricTarget) error {
-	m.Name = fmt.Sprintf("%s resource", name)
+	m.Name = string(name) + " resource"
 	var current autoscalingv2.MetricValueStatus
 	if target.AverageValue != nil {
 		samples, err := s.usage(name, container)
@@ -107,7 +106,7 @@ func (s *sync) podsMetric(m *Metric, source *autoscalingv2.PodsMetricSource) err
 	if err != nil {
 		return fmt.Errorf("unable to get metric %s: %w", source.Metric.Name, err)
 	}
-	average, err := s.average(m, maps.Clone(samples), source.Target.AverageValue.MilliValue(), "")
+	average, err := s.average(m, samples, source.Target.AverageValue.MilliValue(), "")
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package hpa
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcehelpers "k8s.io/component-helpers/resource"
@@ -113,27 +112,32 @@ func podRequest(pod *corev1.Pod, resource corev1.ResourceName) (int64, error) {
 }
 
 // containerRequests adds up the containers of a pod and its restartable init containers (sidecars), or finds one of them.
-func containerRequests(pod *corev1.Pod, name string, resource corev1.ResourceName) (int64, error) {
-	containers := slices.Clone(pod.Spec.Containers)
-	for _, c := range pod.Spec.InitContainers {
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			containers = append(containers, c)
+func containerRequests(pod *corev1.Pod, name string, resource corev1.ResourceName) (sum int64, err error) {
+	found := name == ""
+	add := func(c *corev1.Container) {
+		if err != nil || name != "" && (found || c.Name != name) {
+			return
 		}
-	}
-	if name != "" {
-		i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == name })
-		if i < 0 {
-			return 0, fmt.Errorf("container %s not found in Pod %s", name, pod.Name)
-		}
-		containers = containers[i : i+1]
-	}
-	var sum int64
-	for _, c := range containers {
+		found = true
 		request, ok := c.Resources.Requests[resource]
 		if !ok {
-			return 0, fmt.Errorf("missing request for %s in container %s of Pod %s", resource, c.Name, pod.Name)
+			err = fmt.Errorf("missing request for %s in container %s of Pod %s", resource, c.Name, pod.Name)
 		}
 		sum += request.MilliValue()
+	}
+	for i := range pod.Spec.Containers {
+		add(&pod.Spec.Containers[i])
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			add(c)
+		}
+	}
+	switch {
+	case !found:
+		return 0, fmt.Errorf("container %s not found in Pod %s", name, pod.Name)
+	case err != nil:
+		return 0, err
 	}
 	return sum, nil
 }

@@ -48,7 +48,7 @@ func (s *sync) recommend() (replicas int32, name string, statuses []autoscalingv
 		return unknown, "", statuses, err
 	}
 	s.condition(autoscalingv2.ScalingActive, corev1.ConditionTrue, "ValidMetricFound",
-		fmt.Sprintf("the HPA was able to successfully calculate a replica count from %s", name))
+		"the HPA was able to successfully calculate a replica count from "+name)
 	return replicas, name, statuses, err
 }
 
@@ -64,17 +64,20 @@ func (s *sync) checkSelector() error {
 		inactive("InvalidSelector", "the HPA target's scale is missing a selector")
 		return err
 	}
-	selector, err := labels.Parse(text)
-	if err != nil {
-		err = fmt.Errorf("couldn't convert selector into a corresponding internal selector object: %w", err)
-		s.warn("InvalidSelector", err)
-		inactive("InvalidSelector", err.Error())
-		return err
+	if text != s.selectorText {
+		selector, err := labels.Parse(text)
+		if err != nil {
+			err = fmt.Errorf("couldn't convert selector into a corresponding internal selector object: %w", err)
+			s.warn("InvalidSelector", err)
+			inactive("InvalidSelector", err.Error())
+			return err
+		}
+		s.selector, s.selectorText = selector, text
 	}
 	if s.rivals == nil {
 		return nil
 	}
-	if rivals := s.rivals(selector, s.target.Pods); len(rivals) > 1 {
+	if rivals := s.rivals(s.selector, s.target.Pods); len(rivals) > 1 {
 		err := fmt.Errorf("pods by selector %s are controlled by multiple HPAs: [%s]", text, strings.Join(rivals, " "))
 		s.warn("AmbiguousSelector", err)
 		inactive("AmbiguousSelector", err.Error())

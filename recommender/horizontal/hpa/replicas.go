@@ -2,7 +2,6 @@ package hpa
 
 import (
 	"fmt"
-	"maps"
 	"math"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,13 +74,13 @@ func (s *sync) average(m *Metric, samples hpametrics.PodMetricsInfo, target int6
 	})
 }
 
-// usage reads the usage of a resource; the samples are the caller's.
+// usage reads the usage of a resource.
 func (s *sync) usage(resource corev1.ResourceName, container string) (hpametrics.PodMetricsInfo, error) {
 	samples, err := s.metrics.Resource(resource, container)
 	if err != nil {
 		return nil, fmt.Errorf("unable to get metrics for resource %s: %w", resource, err)
 	}
-	return maps.Clone(samples), nil
+	return samples, nil
 }
 
 // propose turns a ratio of usage to target into replicas. Where pods have no usable sample it assumes what speaks against a change, and

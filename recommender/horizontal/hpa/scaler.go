@@ -20,6 +20,9 @@ type Scaler struct {
 	memory  memory
 	// rivals are the autoscalers that select some of the pods of a selector, this one among them, by name. It is nil where there are no others.
 	rivals func(selector labels.Selector, pods []*corev1.Pod) []string
+	// selector is that of the target, parsed of selectorText.
+	selector     labels.Selector
+	selectorText string
 }
 
 // New gives the scaler of an object, with the conditions of its status and without any other memory: as after a restart of the controller.
@@ -76,7 +79,7 @@ func (s *Scaler) Reconcile(now time.Time, t Target, m Metrics) Decision {
 func (s *sync) reconcile() error {
 	current := s.target.SpecReplicas
 	ref := s.hpa.Spec.ScaleTargetRef
-	reference := fmt.Sprintf("%s/%s/%s", ref.Kind, s.hpa.Namespace, ref.Name)
+	reference := ref.Kind + "/" + s.hpa.Namespace + "/" + ref.Name
 	if _, err := schema.ParseGroupVersion(ref.APIVersion); err != nil {
 		s.noScale(err)
 		return fmt.Errorf("invalid API version in scale target reference: %w", err)
