@@ -240,6 +240,15 @@ func (c *hpaController) Run(ctx context.Context, now time.Time) (scalehist.Workl
 	return out, nil
 }
 
+// Kept are the autoscalers with their status. What the controller remembers beside it, a restart of it forgets.
+func (c *hpaController) Kept(time.Time) (out []scalehist.Object, _ error) {
+	for _, o := range c.Objects() {
+		o.SetGroupVersionKind(autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"))
+		out = append(out, o)
+	}
+	return out, nil
+}
+
 // selectorOf is the selector of a workload's scale. Where its object was not recorded, the labels of its pods stand for it.
 func selectorOf(w scalehist.Workload) string {
 	if w.Selector != nil {

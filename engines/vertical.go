@@ -533,3 +533,19 @@ func (c *vpaController) Admit(now time.Time, p *corev1.Pod) *corev1.Pod {
 	addControllers(c.admission.Controllers, &w, p)
 	return c.admitter.Admit(now, p)
 }
+
+// Kept are the autoscalers with their recommendations, and their checkpoints, as the recommender would find them after a restart.
+func (c *vpaController) Kept(now time.Time) ([]scalehist.Object, error) {
+	var out []scalehist.Object
+	for _, v := range c.inOrder() {
+		o := v.object.DeepCopy()
+		o.SetGroupVersionKind(vpav1.SchemeGroupVersion.WithKind("VerticalPodAutoscaler"))
+		out = append(out, o)
+	}
+	checkpoints, err := c.recommender.Checkpoints(now)
+	for _, o := range checkpoints {
+		o.SetGroupVersionKind(vpav1.SchemeGroupVersion.WithKind("VerticalPodAutoscalerCheckpoint"))
+		out = append(out, o)
+	}
+	return out, err
+}

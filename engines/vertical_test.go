@@ -3,6 +3,8 @@ package engines
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -150,34 +152,40 @@ func TestVPAInPlace(t *testing.T) {
 	}
 }
 
-// TestCheckpoints: an autoscaler that comes with its history recommends by it from the first turn on.
+// TestCheckpoints: autoscalers that come as an earlier replay left them recommend by its history from the first turn on.
 func TestCheckpoints(t *testing.T) {
-	recommender, err := vpa.NewRecommender(vpa.DefaultFlags())
+	dir := t.TempDir()
+	heavy := load.Given(load.Series{Workload: webSet, Metric: load.CPU, Sharing: load.Divided, Points: []load.Point{{At: workload.Epoch, Value: 4}}})
+	before, err := playPair(t, 12*time.Hour, harness.Memory, harness.WithController(VPA(vpa.DefaultFlags())),
+		harness.WithObjects(vpaObject(t, "web", "Off")), harness.WithLoad(heavy), harness.WithFiles(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	recommender.SetVPA(vpaObject(t, "web", "Off"), labels.Everything())
-	p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-	p.Namespace, p.Name = "default", "old"
-	recommender.SetPod(p, workload.Epoch)
-	for i := range 600 {
-		at := workload.Epoch.Add(time.Duration(i-1000) * time.Minute)
-		if err := recommender.Observe(scalehist.NameOf(p), "c", at, usage(load.CPU, 2)); err != nil {
-			t.Fatal(err)
+	text, err := os.ReadFile(filepath.Join(dir, harness.KeptName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := ParseObjects(text)
+	if err != nil || len(kept) != 2 {
+		t.Fatalf("%d objects, %v in\n%s", len(kept), err, text)
+	}
+	after, err := playPair(t, 2*time.Minute, harness.Memory, harness.WithController(VPA(vpa.DefaultFlags())),
+		harness.WithObjects(kept...), harness.WithLoad(lightLoad))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := before.WorkloadDecisions[len(before.WorkloadDecisions)-1].Resizes[0].Containers[0].To.Cpu().MilliValue()
+	if last < 2000 {
+		t.Fatalf("two replicas with four cores of work are recommended %d millicores each", last)
+	}
+	for _, d := range after.WorkloadDecisions {
+		for _, r := range d.Resizes {
+			for _, c := range r.Containers {
+				if got := c.To.Cpu().MilliValue(); got < last*9/10 {
+					t.Errorf("at %s: %d millicores are recommended, want about the %d that 12 hours of work asked for", d.At, got, last)
+				}
+			}
 		}
-	}
-	checkpoints, err := recommender.Checkpoints(workload.Epoch)
-	if err != nil || len(checkpoints) != 1 {
-		t.Fatal(len(checkpoints), err)
-	}
-	r, err := playPair(t, 2*time.Minute, harness.Memory, harness.WithController(VPA(vpa.DefaultFlags())),
-		harness.WithObjects(checkpoints[0], vpaObject(t, "web", "Off")), harness.WithLoad(lightLoad))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := r.WorkloadDecisions[0].Resizes[0]
-	if got := first.Containers[0].To.Cpu().MilliValue(); got < 2000 {
-		t.Errorf("the first recommendation is %d millicores, want more than the two cores of its history", got)
 	}
 }
 

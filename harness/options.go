@@ -175,7 +175,8 @@ func WithFreeRunner(f NewFreeRunner) Option {
 	return func(o *options) { o.autoscaler, o.freeRunner = nil, f }
 }
 
-// WithFiles names a directory for what programs write, such as their logs; it is made. Without it nothing is kept.
+// WithFiles names a directory for what programs write, such as their logs, and for the objects in which controllers keep their state
+// (KeptName); it is made. Without it nothing is kept.
 func WithFiles(dir string) Option { return func(o *options) { o.files = dir } }
 
 // WithController adds a controller of workloads. Those that are due at one instant act in the order in which they were added.

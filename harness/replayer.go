@@ -137,6 +137,9 @@ func (r *Replayer) Replay(ctx context.Context, duration time.Duration) (*scalehi
 		r.failed = fmt.Errorf("replay %s at +%s: %w", r.in.Name, r.run.now.Sub(r.in.Start), err)
 		return nil, r.failed
 	}
+	if err := r.run.keep(); err != nil {
+		return nil, fmt.Errorf("replay %s: %w", r.in.Name, err)
+	}
 	return r.run.report(end, scalehist.PlaybackContinuous), nil
 }
 

@@ -107,7 +107,7 @@ for and the scheduler has placed what it can, so each event says which pods the 
 	flags := cmd.Flags()
 	f.SettingsFlags.Add(cmd)
 	addControlPlaneFlag(cmd, &f.Plane)
-	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, and with -v the logs")
+	flags.StringVar(&f.dir, "report-dir", "", "write report.json, report.txt, timeline.txt and report.html there, controllers.yaml where controllers keep their state in objects, and with -v the logs")
 	addEventReportsFlag(cmd, &f.eventDir)
 	flags.StringVar(&f.truth, "truth", "", "judge the replay by this file of what a real autoscaler was seen to do (truth.json of a fixture)")
 	addSeedsFlags(cmd, f)

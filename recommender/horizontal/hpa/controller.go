@@ -99,6 +99,19 @@ func (c *Controller) Object(name types.NamespacedName) *autoscalingv2.Horizontal
 	return nil
 }
 
+// Objects are copies of all autoscalers with their status, by namespace and name.
+func (c *Controller) Objects() (out []*autoscalingv2.HorizontalPodAutoscaler) {
+	for _, e := range c.entries {
+		if !e.deleted {
+			out = append(out, e.scaler.Object())
+		}
+	}
+	slices.SortFunc(out, func(a, b *autoscalingv2.HorizontalPodAutoscaler) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
 // Next is the time of the next sync, false if there is no autoscaler.
 func (c *Controller) Next() (time.Time, bool) {
 	var next time.Time

@@ -3,6 +3,7 @@ package hpa
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -106,7 +107,7 @@ func (s *sync) podsMetric(m *Metric, source *autoscalingv2.PodsMetricSource) err
 	if err != nil {
 		return fmt.Errorf("unable to get metric %s: %w", source.Metric.Name, err)
 	}
-	average, err := s.average(m, samples, source.Target.AverageValue.MilliValue(), "")
+	average, err := s.average(m, maps.Clone(samples), source.Target.AverageValue.MilliValue(), "")
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package hpa
 
 import (
 	"fmt"
+	"maps"
 	"math"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,13 +75,13 @@ func (s *sync) average(m *Metric, samples hpametrics.PodMetricsInfo, target int6
 	})
 }
 
-// usage reads the usage of a resource.
+// usage reads the usage of a resource; the samples are the caller's.
 func (s *sync) usage(resource corev1.ResourceName, container string) (hpametrics.PodMetricsInfo, error) {
 	samples, err := s.metrics.Resource(resource, container)
 	if err != nil {
 		return nil, fmt.Errorf("unable to get metrics for resource %s: %w", resource, err)
 	}
-	return samples, nil
+	return maps.Clone(samples), nil
 }
 
 // propose turns a ratio of usage to target into replicas. Where pods have no usable sample it assumes what speaks against a change, and

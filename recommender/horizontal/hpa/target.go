@@ -22,7 +22,7 @@ type Target struct {
 }
 
 // Metrics answers the queries of one sync, for the pods of its Target or, beyond pods, for the autoscaler's namespace. A metric that could
-// not be read is an error, in the words of the metrics API's client; a pod without a sample is absent. Maps are the asker's, who changes them.
+// not be read is an error, in the words of the metrics API's client; a pod without a sample is absent.
 type Metrics interface {
 	// Resource is the usage of a resource by pod name: of one container, or of all where container is empty.
 	Resource(name corev1.ResourceName, container string) (hpametrics.PodMetricsInfo, error)
