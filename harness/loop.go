@@ -417,6 +417,11 @@ func (r *run) stepped(ctx context.Context, t time.Time) error {
 		r.ledger.Measure(r.plane.Cluster())
 	}
 	r.ledger.Commit(r.pending)
+	if r.opts.observer.Measured != nil && len(r.load) > 0 {
+		if err := r.opts.observer.Measured(ctx, t, r.meter, r.cluster.Targets()); err != nil {
+			return err
+		}
+	}
 	if r.opts.observer.Stepped != nil {
 		if err := r.opts.observer.Stepped(ctx, t); err != nil {
 			return err

@@ -68,6 +68,8 @@ type Observer struct {
 	Stepping func(ctx context.Context, now time.Time) error
 	Decided  func(ctx context.Context, d scalehist.Decision) error
 	Stepped  func(ctx context.Context, now time.Time) error
+	// Measured is called before Stepped in a replay with a load: what pods use is read off the meter, until it returns.
+	Measured func(ctx context.Context, now time.Time, meter *load.Meter, workloads []scalehist.Workload) error
 }
 
 // Progress is what a live view shows.

@@ -313,6 +313,14 @@ func (r *Recorder) Stats() Stats {
 	return s
 }
 
+// RecordUsage adds what containers used, where no metrics API says it. It returns when the queue has taken it.
+func (r *Recorder) RecordUsage(ctx context.Context, list []history.Usage) error {
+	if err := r.WaitForStart(ctx); err != nil {
+		return err
+	}
+	return r.writeLater(func(ctx context.Context, store *history.Writer) error { return store.Usage(ctx, list) })
+}
+
 // Record adds changes that no watch sees, such as the node groups of a virtual cloud provider, at the present instant.
 // It returns when the queue has taken them.
 func (r *Recorder) Record(ctx context.Context, changes ...scalehist.Change) error {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
+	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
 	"github.com/scalehist/scalehist/harness/trace"
@@ -28,8 +29,9 @@ import (
 // instead of half of one, a quarter more of them at a time and none less, each taken for available when it was Ready for half a minute.
 func rolledOut() Source {
 	const replicas = 4
-	script := morning()
-	script.Name, script.Steps, script.Duration = "rollout", nil, 50*time.Minute
+	workers := std4(1, 10)
+	workers.Delay = 3 * time.Minute
+	script := workload.Script{Name: "rollout", Duration: 50 * time.Minute, Groups: []workload.Group{workers}}
 	return Source{script.Name, "", func(ctx context.Context, opts ...harness.Option) (*harness.Replayer, error) {
 		in, err := script.Input()
 		if err != nil {

@@ -56,20 +56,14 @@ func resizesOf(r *scalehist.ReplayReport, action scalehist.ResizeAction) []scale
 
 var _ = Describe("The vertical pod autoscaler", func() {
 	It("shrinks a service that asks for five times what it uses, and two nodes are removed", func(ctx SpecContext) {
-		overRequested := workload.Script{
-			Name: "over-requested", Duration: 14 * time.Hour, Groups: []workload.Group{std4(4, 6)},
-			Steps: []workload.Step{{At: 5 * time.Second, Add: workload.Pods{Workload: "web", Count: 12, CPU: "1", Memory: "1Gi"}}},
-		}
-		report := Replay(ctx, Scripted(overRequested), sized("over-requested", "Recreate", "", `
-			{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 2.4}]},
-			{workload: ReplicaSet/default/web, metric: memory, points: [{at: 0s, value: 400Mi}]}`)...)
+		report := Replay(ctx, Recording("over-requested"), ClusterAutoscaler(), harness.WithController(engines.VPA(vpa.DefaultFlags())))
 
 		web := webOf(report)
 		Expect(web.Evicted).To(BeEquivalentTo(12), "every replica once")
 		Expect(web.Requests[len(web.Requests)-1].CPU).To(BeNumerically("<", 4))
 		Expect(report.ScaledDownNodeGroups["workers"]).To(BeNumerically(">=", 2))
 		Expect(slices.ContainsFunc(resizesOf(report, scalehist.Evicted), func(r scalehist.WorkloadResize) bool { return r.Error != "" })).To(BeFalse())
-		Expect(report).To(MatchGolden("testdata/over-requested.txt"))
+		Expect(report).To(MatchGolden(golden("over-requested")))
 	}, SpecTimeout(2*time.Minute))
 
 	It("lets a leak run out of memory until what it asks for has caught up", func(ctx SpecContext) {
@@ -92,13 +86,7 @@ var _ = Describe("The vertical pod autoscaler", func() {
 	}, SpecTimeout(2*time.Minute))
 
 	It("evicts no faster than a budget allows while nodes are drained", func(ctx SpecContext) {
-		guarded := workload.Script{
-			Name: "guarded", Duration: 10 * time.Hour, Groups: []workload.Group{std4(3, 6)}, Budgets: []workload.Budget{{Workload: "web", MinAvailable: 8}},
-			Steps: []workload.Step{{At: 5 * time.Second, Add: workload.Pods{Workload: "web", Count: 9, CPU: "1", Memory: "1Gi"}}},
-		}
-		report := Replay(ctx, Scripted(guarded), sized("guarded", "Recreate", "", `
-			{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 1.8}]},
-			{workload: ReplicaSet/default/web, metric: memory, points: [{at: 0s, value: 400Mi}]}`)...)
+		report := Replay(ctx, Recording("guarded-requests"), ClusterAutoscaler(), harness.WithController(engines.VPA(vpa.DefaultFlags())))
 
 		evicted := map[scalehist.Duration]int{}
 		refused := 0
@@ -117,7 +105,7 @@ var _ = Describe("The vertical pod autoscaler", func() {
 		Expect(evicted).To(HaveEach(1), "the budget lets one pod go at a time, and it is back within the minute")
 		Expect(refused).To(BeNumerically(">", 0), "the updater would have evicted four at once")
 		Expect(report.ScaledDownNodeGroups["workers"]).To(BeNumerically(">=", 1))
-		Expect(report).To(MatchGolden("testdata/guarded.txt"))
+		Expect(report).To(MatchGolden(golden("guarded-requests")))
 	}, SpecTimeout(2*time.Minute))
 
 	It("and the horizontal one work on one workload by different metrics", func(ctx SpecContext) {
