@@ -4,7 +4,6 @@ package engines
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -84,20 +83,29 @@ func Exec(path string) harness.Option { return harness.WithFreeRunner(program.Ne
 // IsExec says whether an engine's name is a binary, whose replay takes place in real time.
 func IsExec(name string) bool { return strings.HasPrefix(name, execPrefix) }
 
-// Engine is the engine of a name as the command line takes it, as an option of a replay: one of Names, the URL of a recommender, or exec:PATH, a
-// cluster-autoscaler binary.
-func Engine(name string) (harness.Option, error) {
+// Binary finds the binary that exec:PATH names.
+func Binary(name string) (string, error) {
 	path, ok := programOf(name)
-	if !ok {
-		engine, err := Named(name)
-		return harness.WithAutoscaler(engine), err
-	}
-	if path == "" {
-		return nil, errors.New("autoscaler exec: without a path: write exec:/path/to/cluster-autoscaler")
+	if !ok || path == "" {
+		return "", fmt.Errorf("autoscaler %q names no binary: write exec:/path/to/cluster-autoscaler", name)
 	}
 	found, err := exec.LookPath(path)
 	if err != nil {
-		return nil, fmt.Errorf("autoscaler %s: %w: give the path of a cluster-autoscaler binary that is built with the externalgrpc provider", name, err)
+		return "", fmt.Errorf("autoscaler %s: %w: give the path of a cluster-autoscaler binary that is built with the externalgrpc provider", name, err)
+	}
+	return found, nil
+}
+
+// Engine is the engine of a name as the command line takes it, as an option of a replay: one of Names, the URL of a recommender, or exec:PATH, a
+// cluster-autoscaler binary.
+func Engine(name string) (harness.Option, error) {
+	if !IsExec(name) {
+		engine, err := Named(name)
+		return harness.WithAutoscaler(engine), err
+	}
+	found, err := Binary(name)
+	if err != nil {
+		return nil, err
 	}
 	return Exec(found), nil
 }

@@ -123,6 +123,8 @@ var excused = map[string]string{
 	"generate":             "reads no input",
 	"env":                  "reads a history as backtest does; requests that are wrong are for the tests of recommender/vertical/env",
 	"provider":             "is a group of commands",
+	"truth":                "is a group of commands",
+	"truth record":         "reads a history as replay does, and runs a cluster-autoscaler for minutes",
 	"provider serve":       "speaks gRPC, whose messages package externalgrpc is fuzzed with; its files are read as by import and record",
 	"provider conformance": "reads no input; what a hostile provider answers is for the tests of package virtualca/nodegroups",
 }

@@ -131,7 +131,7 @@ func exampleCommands(text string) [][]string {
 
 // otherMeaning lists flags that mean another thing with some command, and why they may.
 var otherMeaning = map[string]string{
-	"output":   "the file to write where the result is a file, else how the result is printed",
+	"output":   "the file or directory to write where the result is one, else how the result is printed",
 	"help":     "cobra's",
 	"vertical": "the one of a replay, or those that a backtest compares",
 }

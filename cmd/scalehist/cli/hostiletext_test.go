@@ -28,6 +28,8 @@ var hostileRuns = map[string][][]string{
 	"scalehist env":                  {{"env", "EVIL"}, {"env", "NAMES", "--listen", "EVIL"}},
 	"scalehist generate":             {{"generate", "EVIL"}, {"generate", "constant", "--cpu", "EVIL", "-o", "OUT"}},
 	"scalehist provider":             {{"provider", "EVIL"}},
+	"scalehist truth":                {{"truth", "EVIL"}},
+	"scalehist truth record":         {{"truth", "record", "NAMES", "--describe"}, {"truth", "record", "EVIL", "--describe"}, {"truth", "record", "--script", "EVIL"}, {"truth", "record", "NAMES", "--autoscaler", "exec:EVIL", "-o", "OUTDIR"}},
 	"scalehist provider conformance": {{"provider", "conformance", "EVIL"}, {"provider", "conformance", "127.0.0.1:1", "--change", "EVIL", "--timeout", "1s"}},
 	"scalehist provider serve":       {{"provider", "serve", "EVIL"}, {"provider", "serve", "HISTORY", "--listen", "EVIL"}},
 	"scalehist compact":              {{"compact", "HISTORY"}, {"compact", "NAMES", "-o", "json"}},

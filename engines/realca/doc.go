@@ -1,8 +1,5 @@
-// Command realca runs the unmodified cluster-autoscaler binary over a load, in real time, several times, and writes what it did: an
-// object log of the first run, a truth file of all of them, and the autoscaler's own log of each.
-//
-//	go run ./internal/realca -recording fixtures/x/recording.db -runs 3 -out /tmp/x
-//	go run ./internal/realca -generate 7 -runs 3 -out /tmp/seed-7 -flag --expander=most-pods
+// Package realca runs an unmodified cluster-autoscaler binary over a load, in real time, several times, and writes what it did: the first run as a
+// history, a truth file of all of them, and the autoscaler's own log of each.
 //
 // The world around the binary: a plain kube-apiserver and etcd, the real kube-scheduler with its default profile in this
 // process, node groups behind package externalgrpc. Nodes and kubelets are virtual, and live in real time:
@@ -13,6 +10,7 @@
 //     termination time (none unless the load says so); evicted and preempted pods of a ReplicaSet or Job come back under a new name
 //   - the status of PodDisruptionBudgets is kept
 //
-// A load is the causes of a recording (package harness), or a scenario made from a seed. The binary is found as
-// $SCALEHIST_CLUSTER_AUTOSCALER or ../shared/bin beside the repository. All processes die with this one.
-package main
+// A load is the causes of a recording (package harness/trace), a scenario made from a seed, or a scripted one. All processes die with this one.
+//
+// It must not know how the virtual autoscaler decides: that is judged by what comes of it.
+package realca

@@ -1,4 +1,4 @@
-package main
+package realca
 
 import (
 	"encoding/json"
@@ -31,7 +31,7 @@ func TestTruthOfRuns(t *testing.T) {
 		{NodeGroup: scalehist.NodeGroup{Name: "a", MaxSize: 3, TargetSize: 1}, Delay: 20 * time.Second, StockOuts: [][2]time.Duration{{0, time.Minute}}},
 		{NodeGroup: scalehist.NodeGroup{Name: "b", MaxSize: 1, TargetSize: 1}},
 	}}
-	f := truthOf(s, runOptions{flags: []string{"--expander=most-pods"}}, []*truth.Run{one, two})
+	f := truthOf(s, Options{Flags: []string{"--expander=most-pods"}}, []*truth.Run{one, two})
 	b, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestTruthOfRuns(t *testing.T) {
 
 func TestFlagsOfTheCommandLineWin(t *testing.T) {
 	s := &Scenario{Flags: []string{"--expander=least-waste", "--nodes=1:8:a", "--nodes=0:4:b"}}
-	got := inForce(s, runOptions{flags: []string{"--expander=random"}})
+	got := inForce(s, Options{Flags: []string{"--expander=random"}})
 	want := []string{"--cloud-provider=externalgrpc", "--leader-elect=false", "--nodes=1:8:a", "--nodes=0:4:b", "--expander=random"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -1,6 +1,7 @@
-package main
+package realca
 
 import (
+	"slices"
 	"time"
 
 	"github.com/scalehist/scalehist"
@@ -37,6 +38,12 @@ type Change struct {
 	After  time.Duration
 	Op     scalehist.Op
 	Object scalehist.Object
+}
+
+// Cut ends the scenario some time after the workload began.
+func (s *Scenario) Cut(after time.Duration) {
+	s.Duration = after
+	s.Changes = slices.DeleteFunc(s.Changes, func(c Change) bool { return c.After > after })
 }
 
 const (

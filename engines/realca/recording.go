@@ -1,4 +1,4 @@
-package main
+package realca
 
 import (
 	"context"
@@ -22,9 +22,9 @@ import (
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
-// fromRecording makes a scenario of the causes of a history or an object log. A truth file beside it says when the workload
+// FromRecording makes a scenario of the causes of a history or an object log. A truth file beside it says when the workload
 // began, how long nodes took and when there were none; without one the recording does, and its first change is the beginning.
-func fromRecording(ctx context.Context, path string) (_ *Scenario, err error) {
+func FromRecording(ctx context.Context, path string) (_ *Scenario, err error) {
 	db, remove, err := open(ctx, path)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package realca
 
 import (
 	"context"
@@ -116,10 +116,10 @@ func steps(r *truth.Run) []truth.Step {
 }
 
 // truthOf puts runs together.
-func truthOf(s *Scenario, o runOptions, runs []*truth.Run) *truth.File {
+func truthOf(s *Scenario, o Options, runs []*truth.Run) *truth.File {
 	f := &truth.File{
 		Scenario: s.Name, What: s.What, Flags: inForce(s, o), SameSizeHistoryInAllRuns: true, FirstStepsInAllRuns: []truth.Step{},
-		RecordedWith: map[string]string{"clusterAutoscaler": "1.36.1", "clusterAutoscalerProvider": "externalgrpc", "kubeScheduler": "1.36.3", "kubeApiserver": "1.36.3", "nodes": "virtual"},
+		RecordedWith: map[string]string{"clusterAutoscaler": o.version, "clusterAutoscalerProvider": "externalgrpc", "kubeScheduler": "1.36.3", "kubeApiserver": "1.36.3", "nodes": "virtual"},
 	}
 	for _, g := range s.Groups {
 		n := truth.NodeGroup{
@@ -147,7 +147,7 @@ func truthOf(s *Scenario, o runOptions, runs []*truth.Run) *truth.File {
 		common = common[:alike]
 	}
 	f.FirstStepsInAllRuns = append(f.FirstStepsInAllRuns, common...)
-	f.Runs[0].Log = "recording.jsonl"
+	f.Runs[0].Log = HistoryName
 	return f
 }
 

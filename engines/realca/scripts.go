@@ -1,4 +1,4 @@
-package main
+package realca
 
 import (
 	"fmt"
@@ -17,12 +17,14 @@ var scripts = map[string]func() *Scenario{
 	"wakeups":   wakeupsScript,
 }
 
-func scriptNames() []string { return slices.Sorted(maps.Keys(scripts)) }
+// ScriptNames are the names that Scripted takes.
+func ScriptNames() []string { return slices.Sorted(maps.Keys(scripts)) }
 
-func scripted(name string) (*Scenario, error) {
+// Scripted is a scenario that measures one thing.
+func Scripted(name string) (*Scenario, error) {
 	f, ok := scripts[name]
 	if !ok {
-		return nil, fmt.Errorf("unknown script %q: choose one of %s", name, strings.Join(scriptNames(), ", "))
+		return nil, fmt.Errorf("unknown script %q: choose one of %s", name, strings.Join(ScriptNames(), ", "))
 	}
 	return f(), nil
 }

@@ -1,4 +1,4 @@
-package main
+package realca
 
 import (
 	"maps"
@@ -15,8 +15,8 @@ import (
 func TestGeneratedScenariosAreSoundAndRepeatable(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range int64(200) {
-		s := generate(seed)
-		if again := generate(seed); !reflect.DeepEqual(s, again) {
+		s := Generate(seed)
+		if again := Generate(seed); !reflect.DeepEqual(s, again) {
 			t.Fatalf("seed %d gives two scenarios", seed)
 		}
 		seen[s.What] = true

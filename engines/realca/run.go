@@ -1,4 +1,4 @@
-package main
+package realca
 
 import (
 	"context"
@@ -32,17 +32,8 @@ const (
 	firstLoopWithin   = 2 * time.Minute
 	priorityConfigMap = "cluster-autoscaler-priority-expander"
 	systemNamespace   = "kube-system"
-	image             = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.1"
+	image             = "registry.k8s.io/autoscaling/cluster-autoscaler:v"
 )
-
-// runOptions say how a scenario is run.
-type runOptions struct {
-	binary string
-	// flags are added to the scenario's and win over them; verbosity is that of the autoscaler's log.
-	flags     []string
-	verbosity int
-	dir       string // of this run
-}
 
 // apiFlags make a plain API server: all stable APIs, zone labels copied to bound pods, no admission that needs controllers.
 func apiFlags() map[string]string {
@@ -56,9 +47,9 @@ func apiFlags() map[string]string {
 }
 
 // inForce are the flags of a run that a recording would show.
-func inForce(s *Scenario, o runOptions) []string {
+func inForce(s *Scenario, o Options) []string {
 	out := append([]string{"--cloud-provider=externalgrpc", "--leader-elect=false"}, s.Flags...)
-	for _, f := range o.flags {
+	for _, f := range o.Flags {
 		name, _, _ := strings.Cut(f, "=")
 		out = slices.DeleteFunc(out, func(e string) bool { return e == name || strings.HasPrefix(e, name+"=") })
 		out = append(out, f)
@@ -66,14 +57,14 @@ func inForce(s *Scenario, o runOptions) []string {
 	return out
 }
 
-// runOnce plays the scenario once. It leaves recording.jsonl and cluster-autoscaler.log in the run's directory.
-func runOnce(ctx context.Context, s *Scenario, o runOptions) (_ *truth.Run, err error) {
-	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+// runOnce plays the scenario once. It leaves an object log and cluster-autoscaler.log in the run's directory.
+func runOnce(ctx context.Context, s *Scenario, o Options, dir string) (_ *truth.Run, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	server, err := kvcl.StartAPIServer(ctx, kvcl.Options{APIServerFlags: apiFlags()})
+	server, err := kvcl.StartAPIServer(ctx, kvcl.Options{APIServerFlags: apiFlags(), Assets: o.Assets})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +107,7 @@ func runOnce(ctx context.Context, s *Scenario, o runOptions) (_ *truth.Run, err 
 			c.adopt(n.Annotations[v1alpha1.NodeGroupAnnotation], n.Name)
 		}
 	}
-	ca, stopServing, err := startAutoscaler(server, c, s, o)
+	ca, stopServing, err := startAutoscaler(server, c, s, o, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +123,7 @@ func runOnce(ctx context.Context, s *Scenario, o runOptions) (_ *truth.Run, err 
 	c.stop()
 	ca.Stop()
 	stop()
-	f, err := os.Create(filepath.Join(o.dir, "recording.jsonl"))
+	f, err := os.Create(filepath.Join(dir, logName))
 	if err != nil {
 		return nil, err
 	}
@@ -146,14 +137,14 @@ func clientOf(cfg *rest.Config) (kubernetes.Interface, error) {
 }
 
 // furnish brings about what is there before the autoscaler starts, and waits until its pods run.
-func furnish(w *world, s *Scenario, o runOptions) error {
+func furnish(w *world, s *Scenario, o Options) error {
 	first := []scalehist.Object{}
 	for _, name := range []string{systemNamespace, metav1.NamespaceDefault, metav1.NamespacePublic, corev1.NamespaceNodeLease} {
 		ns := &corev1.Namespace{}
 		ns.Name = name
 		first = append(first, ns)
 	}
-	first = append(first, deployment(inForce(s, o)))
+	first = append(first, deployment(inForce(s, o), o.version))
 	if s.Priorities != "" {
 		m := &corev1.ConfigMap{Data: map[string]string{"priorities": s.Priorities}}
 		m.Namespace, m.Name = systemNamespace, priorityConfigMap
@@ -192,20 +183,20 @@ func furnish(w *world, s *Scenario, o runOptions) error {
 }
 
 // deployment is what a recording shows of the autoscaler.
-func deployment(flags []string) *appsv1.Deployment {
+func deployment(flags []string, version string) *appsv1.Deployment {
 	one := int32(1)
 	label := map[string]string{"app": "cluster-autoscaler"}
 	d := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: label}}}
 	d.Namespace, d.Name = systemNamespace, "cluster-autoscaler"
 	d.Spec.Template.Labels = label
 	d.Spec.Template.Spec.Containers = []corev1.Container{{
-		Name: "cluster-autoscaler", Image: image, Command: append([]string{"./cluster-autoscaler"}, flags...),
+		Name: "cluster-autoscaler", Image: image + version, Command: append([]string{"./cluster-autoscaler"}, flags...),
 	}}
 	return d
 }
 
 // startAutoscaler serves the cloud and starts the binary.
-func startAutoscaler(server *kvcl.APIServer, c *cloud, s *Scenario, o runOptions) (*realprogram.Process, func(), error) {
+func startAutoscaler(server *kvcl.APIServer, c *cloud, s *Scenario, o Options, dir string) (*realprogram.Process, func(), error) {
 	provider, err := externalgrpc.NewServer(c, externalgrpc.ServerOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -216,31 +207,33 @@ func startAutoscaler(server *kvcl.APIServer, c *cloud, s *Scenario, o runOptions
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = provider.Serve(l) }) // an autoscaler that is not served never loops, which is an error
+	credentials, cloudConfig := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "cloud.yaml")
 	stop := func() {
 		provider.Stop()
 		serving.Wait()
+		_, _ = os.Remove(credentials), os.Remove(cloudConfig) // they are of servers that are gone
 	}
 	kubeconfig, err := server.Kubeconfig()
 	if err != nil {
 		stop()
 		return nil, nil, err
 	}
-	files := map[string][]byte{"kubeconfig": kubeconfig, "cloud.yaml": []byte("address: " + l.Addr().String() + "\ngrpc_timeout: 10s\n")}
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(o.dir, name), data, 0o600); err != nil {
+	files := map[string][]byte{credentials: kubeconfig, cloudConfig: []byte("address: " + l.Addr().String() + "\ngrpc_timeout: 10s\n")}
+	for path, data := range files {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
 			stop()
 			return nil, nil, err
 		}
 	}
 	args := append(inForce(s, o),
-		"--cloud-config="+filepath.Join(o.dir, "cloud.yaml"), "--kubeconfig="+filepath.Join(o.dir, "kubeconfig"),
-		"--address=127.0.0.1:0", "--namespace="+systemNamespace, fmt.Sprintf("--v=%d", o.verbosity))
-	logFile := filepath.Join(o.dir, "cluster-autoscaler.log")
+		"--cloud-config="+cloudConfig, "--kubeconfig="+credentials,
+		"--address=127.0.0.1:0", "--namespace="+systemNamespace, fmt.Sprintf("--v=%d", o.Verbosity))
+	logFile := filepath.Join(dir, "cluster-autoscaler.log")
 	if err := os.WriteFile(logFile, nil, 0o644); err != nil { // of this run alone
 		stop()
 		return nil, nil, err
 	}
-	p, err := realprogram.Start(o.binary, args, logFile)
+	p, err := realprogram.Start(o.Binary, args, logFile)
 	if err != nil {
 		stop()
 		return nil, nil, err

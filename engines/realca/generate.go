@@ -1,4 +1,4 @@
-package main
+package realca
 
 import (
 	"fmt"
@@ -33,8 +33,8 @@ type service struct {
 	pods []*corev1.Pod
 }
 
-// generate makes the scenario of a seed: node groups, pods that arrive in waves, and what else the seed brings.
-func generate(seed int64) *Scenario {
+// Generate makes the scenario of a seed: node groups, pods that arrive in waves, and what else the seed brings.
+func Generate(seed int64) *Scenario {
 	g := &generator{builder: newBuilder(fmt.Sprintf("calm-%d", seed), ""), rng: rand.New(rand.NewPCG(uint64(seed), 11))} //nolint:gosec // a seed
 	g.nodeGroups()
 	g.daemonSet("node-agent", "100m", "128Mi")

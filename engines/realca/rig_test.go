@@ -1,14 +1,14 @@
-package main
+package realca
 
 import (
-	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/internal/realprogram/realtest"
-	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // TestRealAutoscalerScalesUp plays three pods that need two nodes, and one that is preempted out of the way of none.
@@ -23,24 +23,26 @@ func TestRealAutoscalerScalesUp(t *testing.T) {
 	}
 	b.s.Idle, b.s.Duration = time.Second, 15*time.Second
 	b.s.Flags = shortTimers("--scan-interval=3s")
-	dir := t.TempDir()
-	r, err := runOnce(t.Context(), b.s, runOptions{binary: binary, verbosity: 4, dir: dir})
+	o := Options{Binary: binary, Verbosity: 4, Runs: 1, Parallel: 1, Dir: t.TempDir(), Ran: func(line string) { t.Log(line) }}
+	if err := Record(t.Context(), b.s, o); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := truth.Read(filepath.Join(o.Dir, TruthName))
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := seen.Runs[0]
 	if r.ScaledUp["std"] != 2 || r.FinalSizes["std"] != 3 || len(r.UnschedulableAtEnd) != 0 || r.ScheduledAtEnd != 6 || r.NodesAtEnd != 3 {
 		t.Errorf("the run came to %+v", r)
 	}
+	if got := seen.RecordedWith["clusterAutoscaler"]; !strings.HasPrefix(got, "1.") {
+		t.Errorf("the truth is of version %q", got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(o.Dir, "run-1", "*")); len(left) != 2 {
+		t.Errorf("more than two logs are left of the run: %v", left)
+	}
 	// What it leaves is a recording like any other.
-	f, err := os.Open(filepath.Join(dir, "recording.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := history.Import(t.Context(), f, filepath.Join(dir, "recording.db"), history.ImportOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := fromRecording(t.Context(), filepath.Join(dir, "recording.db"))
+	s, err := FromRecording(t.Context(), filepath.Join(o.Dir, HistoryName))
 	if err != nil {
 		t.Fatal(err)
 	}
