@@ -115,7 +115,7 @@ func resizeParts(s *scalehist.WorkloadResize) []Part {
 // requestsLine is what a vertical autoscaler and limits did to a workload; empty for nothing.
 func requestsLine(w *scalehist.WorkloadResult) string {
 	var out []string
-	if n := len(w.Requests); n > 0 {
+	if n := len(w.Requests); n > 0 && w.SizedBy != "" {
 		first, last := w.Requests[0], w.Requests[n-1]
 		out = append(out, fmt.Sprintf("cpu %s->%s, memory %s->%s, evicted %d, resized %d",
 			cores(first.CPU), cores(last.CPU), bytes(first.Memory), bytes(last.Memory), w.Evicted, w.Resized))

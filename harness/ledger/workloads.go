@@ -91,8 +91,8 @@ func reasons(s scalehist.WorkloadScale) string {
 	return out
 }
 
-// Workload notes how a workload is at t.
-func (l *Ledger) Workload(t time.Time, o scalehist.Workload) {
+// Workload notes how a workload is at t. loaded says whether what its pods ask for can be compared with what they use.
+func (l *Ledger) Workload(t time.Time, o scalehist.Workload, loaded bool) {
 	w := &l.workloads
 	if w.byRef == nil {
 		w.byRef = map[scalehist.WorkloadRef]*scalehist.WorkloadResult{}
@@ -118,6 +118,8 @@ func (l *Ledger) Workload(t time.Time, o scalehist.Workload) {
 	}
 	if o.SizedBy != "" {
 		r.SizedBy = o.SizedBy
+	}
+	if r.SizedBy != "" || loaded {
 		requests(r, at.Offset, o.Pods)
 	}
 }
@@ -164,12 +166,33 @@ func (l *Ledger) Controllers(out *scalehist.ReplayReport, balances []load.Entry)
 					Metric: s.Metric, Container: s.Container,
 					In: micro(b.Balance.In), Served: micro(b.Balance.Served), Lost: micro(b.Balance.Lost), Waiting: micro(b.Balance.Waiting),
 					Throttled: micro(b.Balance.Throttled), Requested: micro(b.Balance.Requested), Slack: micro(b.Balance.Slack), Overrun: micro(b.Balance.Overrun),
-					UnknownSeconds: micro(b.Balance.Unknown),
+					UnknownSeconds: micro(b.Balance.Unknown), LimitSeconds: limit(s), Late: micro(b.Balance.Late),
+					UnreadySeconds: micro(b.Balance.Unready), LongestUnreadySeconds: micro(b.Balance.LongestUnready), Used: usedOf(b.Used, l.in.Start),
 				})
 			}
 		}
 		out.Workloads = append(out.Workloads, next)
 	}
+}
+
+func limit(s *load.Series) float64 {
+	if s.Latency == nil {
+		return 0
+	}
+	return s.Latency.Limit.Seconds()
+}
+
+// usedOf is a curve of usage as a report has it.
+func usedOf(points []load.Point, start time.Time) []scalehist.UsedAt {
+	var out []scalehist.UsedAt
+	for _, p := range points {
+		at := scalehist.UsedAt{Offset: scalehist.Duration(p.At.Sub(start))}
+		if !math.IsNaN(p.Value) {
+			at.Value = &p.Value
+		}
+		out = append(out, at)
+	}
+	return out
 }
 
 // micro leaves out what sums of floating point are not exact in.
