@@ -204,8 +204,45 @@ func ofSized(of func(*scalehist.WorkloadResult) int32) func(*measured) (float64,
 	}
 }
 
-// Used is what the replicas of a workload used of a metric together; -1 where it is not known.
-func Used(w *scalehist.WorkResult) Curve {
+// Used is what the replicas of a workload used of a resource together, of all containers whose usage is known; -1 where that of one is not. It is
+// empty where nobody knows any.
+func Used(w *scalehist.WorkloadResult, name corev1.ResourceName) Curve {
+	var steps, unknown []step
+	for i := range w.Work {
+		x := &w.Work[i]
+		if x.Metric != string(name) || len(x.Used) == 0 {
+			continue
+		}
+		sum, untold := 0.0, 0.0
+		for j, p := range usedBy(x) {
+			if j == 0 || p.Value >= 0 != (untold == 0) {
+				now := 0.0
+				if p.Value < 0 {
+					now = 1
+				}
+				unknown, untold = append(unknown, step{time.Duration(p.Offset), now - untold}), now
+			}
+			v := max(0, p.Value)
+			steps, sum = append(steps, step{time.Duration(p.Offset), v - sum}), v
+		}
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	var out Curve
+	total, missing := curveOf(steps), curveOf(unknown)
+	for _, at := range cuts(total, missing) {
+		v := -1.0
+		if missing.at(at) == 0 {
+			v = total.at(at)
+		}
+		out = append(out, Point{scalehist.Duration(at), v})
+	}
+	return out.compact()
+}
+
+// usedBy is what the replicas used of one metric of one container; -1 where it is not known.
+func usedBy(w *scalehist.WorkResult) Curve {
 	out := Curve{}
 	if len(w.Used) > 0 && w.Used[0].Offset > 0 {
 		out = append(out, Point{Value: -1})
@@ -275,14 +312,7 @@ func quality(name corev1.ResourceName) func(*measured) (float64, string) {
 					continue
 				}
 				recommended = true
-				var per []step
-				last := 0.0
-				at := duration(0)
-				join(target, ready, m.length, func(d duration, target, ready float64) {
-					per, last = append(per, step{at, target*ready - last}), target*ready
-					at += d
-				})
-				join(Used(x), curveOf(per), m.length, func(d duration, used, fits float64) {
+				join(usedBy(x), Product(target, ready, m.length), m.length, func(d duration, used, fits float64) {
 					if used < 0 || fits < 1e-9 {
 						return
 					}
