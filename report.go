@@ -137,6 +137,8 @@ type WorkloadResult struct {
 	// pods over time, where somebody did or it has load.
 	SizedBy  string       `json:"sizedBy,omitempty"`
 	Requests []RequestsAt `json:"requests,omitempty"`
+	// Containers have what each container asks for over time: the most that it does in any pod.
+	Containers []ContainerRequests `json:"containers,omitempty"`
 	Evicted  int32        `json:"evicted,omitempty"`
 	Resized  int32        `json:"resized,omitempty"`
 	// OOMKills are containers that were killed for using more memory than their limits.
@@ -152,7 +154,13 @@ type ReplicasAt struct {
 	Ready  int32    `json:"ready"`
 }
 
-// RequestsAt is what the pods of a workload ask for together from an offset on: cores, and bytes of memory.
+// ContainerRequests are what a container of a workload asks for over time.
+type ContainerRequests struct {
+	Name     string       `json:"name"`
+	Requests []RequestsAt `json:"requests"`
+}
+
+// RequestsAt is what is asked for from an offset on, by the pods of a workload together or by a container: cores, and bytes of memory.
 type RequestsAt struct {
 	Offset Duration `json:"offset"`
 	CPU    float64  `json:"cpu"`

@@ -126,20 +126,45 @@ func (l *Ledger) Workload(t time.Time, o scalehist.Workload, loaded bool) {
 
 // requests notes what the pods of a workload ask for.
 func requests(r *scalehist.WorkloadResult, offset scalehist.Duration, pods []*corev1.Pod) {
-	at := scalehist.RequestsAt{Offset: offset}
 	var cpu, memory resource.Quantity
 	for _, p := range pods {
 		asks := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
 		cpu.Add(asks[corev1.ResourceCPU])
 		memory.Add(asks[corev1.ResourceMemory])
 	}
-	at.CPU, at.Memory = cpu.AsApproximateFloat64(), memory.AsApproximateFloat64()
-	switch last := len(r.Requests) - 1; {
-	case last >= 0 && r.Requests[last].Offset == at.Offset:
-		r.Requests[last] = at
-	case last < 0 || r.Requests[last].CPU != at.CPU || r.Requests[last].Memory != at.Memory:
-		r.Requests = append(r.Requests, at)
+	r.Requests = asked(r.Requests, scalehist.RequestsAt{Offset: offset, CPU: cpu.AsApproximateFloat64(), Memory: memory.AsApproximateFloat64()})
+	var most []scalehist.ContainerRequests
+	for _, p := range pods {
+		for i := range p.Spec.Containers {
+			c := &p.Spec.Containers[i]
+			k := slices.IndexFunc(most, func(m scalehist.ContainerRequests) bool { return m.Name == c.Name })
+			if k < 0 {
+				k = len(most)
+				most = append(most, scalehist.ContainerRequests{Name: c.Name, Requests: []scalehist.RequestsAt{{Offset: offset}}})
+			}
+			at := &most[k].Requests[0]
+			at.CPU, at.Memory = max(at.CPU, c.Resources.Requests.Cpu().AsApproximateFloat64()), max(at.Memory, c.Resources.Requests.Memory().AsApproximateFloat64())
+		}
 	}
+	for _, m := range most {
+		k := slices.IndexFunc(r.Containers, func(c scalehist.ContainerRequests) bool { return c.Name == m.Name })
+		if k < 0 {
+			r.Containers = append(r.Containers, m)
+			continue
+		}
+		r.Containers[k].Requests = asked(r.Containers[k].Requests, m.Requests[0])
+	}
+}
+
+// asked adds what is asked for from an offset on, if that is something else.
+func asked(list []scalehist.RequestsAt, at scalehist.RequestsAt) []scalehist.RequestsAt {
+	switch last := len(list) - 1; {
+	case last >= 0 && list[last].Offset == at.Offset:
+		list[last] = at
+	case last < 0 || list[last].CPU != at.CPU || list[last].Memory != at.Memory:
+		return append(list, at)
+	}
+	return list
 }
 
 // Killed notes a container of a workload's pod that ran out of memory.
@@ -160,6 +185,10 @@ func (l *Ledger) Controllers(out *scalehist.ReplayReport, balances []load.Entry)
 	for _, r := range w.results {
 		next := *r
 		next.Replicas, next.Requests, next.OOMKills = slices.Clone(r.Replicas), slices.Clone(r.Requests), slices.Clone(r.OOMKills)
+		next.Containers = nil
+		for _, c := range r.Containers {
+			next.Containers = append(next.Containers, scalehist.ContainerRequests{Name: c.Name, Requests: slices.Clone(c.Requests)})
+		}
 		for _, b := range balances {
 			if s := b.Series; s.Workload.Key() == r.Key() && b.Balance.In+b.Balance.Requested > 0 {
 				next.Work = append(next.Work, scalehist.WorkResult{
