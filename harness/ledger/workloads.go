@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/scalehist/scalehist"
@@ -22,6 +21,8 @@ type workloads struct {
 	explained map[scalehist.WorkloadRef]string
 	results   []*scalehist.WorkloadResult
 	byRef     map[scalehist.WorkloadRef]*scalehist.WorkloadResult
+	// asks are what the pods of a workload asked for when it was looked at last.
+	asks map[scalehist.WorkloadRef]map[*corev1.Pod]podAsks
 }
 
 // Controller notes a controller that runs.
@@ -120,39 +121,67 @@ func (l *Ledger) Workload(t time.Time, o scalehist.Workload, loaded bool) {
 		r.SizedBy = o.SizedBy
 	}
 	if r.SizedBy != "" || loaded {
-		requests(r, at.Offset, o.Pods)
+		w.requests(r, at.Offset, o.Pods)
 	}
 }
 
-// requests notes what the pods of a workload ask for.
-func requests(r *scalehist.WorkloadResult, offset scalehist.Duration, pods []*corev1.Pod) {
-	var cpu, memory resource.Quantity
-	for _, p := range pods {
-		asks := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
-		cpu.Add(asks[corev1.ResourceCPU])
-		memory.Add(asks[corev1.ResourceMemory])
+// podAsks is what a pod asks for, and each of its containers: CPU in milli, memory in bytes.
+type podAsks struct {
+	cpu, memory int64
+	containers  []containerAsks
+}
+
+type containerAsks struct {
+	name        string
+	cpu, memory int64
+}
+
+func podAsksOf(p *corev1.Pod) podAsks {
+	all := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
+	out := podAsks{cpu: all.Cpu().MilliValue(), memory: all.Memory().Value()}
+	for i := range p.Spec.Containers {
+		c := &p.Spec.Containers[i]
+		out.containers = append(out.containers, containerAsks{c.Name, c.Resources.Requests.Cpu().MilliValue(), c.Resources.Requests.Memory().Value()})
 	}
-	r.Requests = asked(r.Requests, scalehist.RequestsAt{Offset: offset, CPU: cpu.AsApproximateFloat64(), Memory: memory.AsApproximateFloat64()})
-	var most []scalehist.ContainerRequests
+	return out
+}
+
+// requests notes what the pods of a workload ask for. Pods never change: of those that were there the last time it is known.
+func (w *workloads) requests(r *scalehist.WorkloadResult, offset scalehist.Duration, pods []*corev1.Pod) {
+	known, next := w.asks[r.WorkloadRef], make(map[*corev1.Pod]podAsks, len(pods))
+	var all podAsks
 	for _, p := range pods {
-		for i := range p.Spec.Containers {
-			c := &p.Spec.Containers[i]
-			k := slices.IndexFunc(most, func(m scalehist.ContainerRequests) bool { return m.Name == c.Name })
-			if k < 0 {
-				k = len(most)
-				most = append(most, scalehist.ContainerRequests{Name: c.Name, Requests: []scalehist.RequestsAt{{Offset: offset}}})
+		asks, ok := known[p]
+		if !ok {
+			asks = podAsksOf(p)
+		}
+		next[p] = asks
+		all.cpu, all.memory = all.cpu+asks.cpu, all.memory+asks.memory
+		for _, c := range asks.containers {
+			i := slices.IndexFunc(all.containers, func(m containerAsks) bool { return m.name == c.name })
+			if i < 0 {
+				all.containers = append(all.containers, c)
+				continue
 			}
-			at := &most[k].Requests[0]
-			at.CPU, at.Memory = max(at.CPU, c.Resources.Requests.Cpu().AsApproximateFloat64()), max(at.Memory, c.Resources.Requests.Memory().AsApproximateFloat64())
+			most := &all.containers[i]
+			most.cpu, most.memory = max(most.cpu, c.cpu), max(most.memory, c.memory)
 		}
 	}
-	for _, m := range most {
-		k := slices.IndexFunc(r.Containers, func(c scalehist.ContainerRequests) bool { return c.Name == m.Name })
-		if k < 0 {
-			r.Containers = append(r.Containers, m)
-			continue
+	if w.asks == nil {
+		w.asks = map[scalehist.WorkloadRef]map[*corev1.Pod]podAsks{}
+	}
+	w.asks[r.WorkloadRef] = next
+	at := func(cpu, memory int64) scalehist.RequestsAt {
+		return scalehist.RequestsAt{Offset: offset, CPU: float64(cpu) / 1000, Memory: float64(memory)}
+	}
+	r.Requests = asked(r.Requests, at(all.cpu, all.memory))
+	for _, c := range all.containers {
+		i := slices.IndexFunc(r.Containers, func(known scalehist.ContainerRequests) bool { return known.Name == c.name })
+		if i < 0 {
+			i = len(r.Containers)
+			r.Containers = append(r.Containers, scalehist.ContainerRequests{Name: c.name})
 		}
-		r.Containers[k].Requests = asked(r.Containers[k].Requests, m.Requests[0])
+		r.Containers[i].Requests = asked(r.Containers[i].Requests, at(c.cpu, c.memory))
 	}
 }
 
