@@ -139,8 +139,8 @@ type WorkloadResult struct {
 	Requests []RequestsAt `json:"requests,omitempty"`
 	// Containers have what each container asks for over time: the most that it does in any pod.
 	Containers []ContainerRequests `json:"containers,omitempty"`
-	Evicted  int32        `json:"evicted,omitempty"`
-	Resized  int32        `json:"resized,omitempty"`
+	Evicted    int32               `json:"evicted,omitempty"`
+	Resized    int32               `json:"resized,omitempty"`
 	// OOMKills are containers that were killed for using more memory than their limits.
 	OOMKills []OOMKill `json:"oomKills,omitempty"`
 	// Work is what became of the load, by metric.
