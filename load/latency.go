@@ -53,8 +53,11 @@ func (l *Latency) late(r *Replica, used float64) bool {
 		return false
 	}
 	free := 1 - used/capacity
-	return free <= 0 || l.Service.Seconds()/free > l.Limit.Seconds()
+	return free <= 0 || l.Service.Seconds()/free > beyond(l.Limit.Seconds())
 }
+
+// beyond is where a limit in seconds is over: what takes just as long as it may must not be late because of how floating point rounds.
+func beyond(limit float64) float64 { return limit + 1e-9*max(1, limit) }
 
 // queue is what waits, in the order in which it came. Times are seconds since some start.
 type queue struct{ waits []batch }
@@ -127,6 +130,7 @@ func (q *queue) serve(from, to, amount, limit float64) (late float64) {
 // above is the part of a straight line from a to b that is above a limit.
 func above(a, b, limit float64) float64 {
 	low, high := min(a, b), max(a, b)
+	limit = beyond(limit)
 	switch {
 	case low > limit:
 		return 1
