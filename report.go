@@ -133,12 +133,14 @@ type WorkloadResult struct {
 	ScaledDown int32 `json:"scaledDown"`
 	// Replicas over time, the first at the start.
 	Replicas []ReplicasAt `json:"replicas"`
-	// SizedBy set the requests of its pods; empty where nobody did. Then Requests are the sums over its pods over time, and Evicted and Resized
-	// (in place) count pods that it was done to for them.
+	// SizedBy set the requests of its pods, and evicted or resized (in place) pods for them; empty where nobody did. Requests are the sums over its
+	// pods over time, where somebody did or it has load.
 	SizedBy  string       `json:"sizedBy,omitempty"`
 	Requests []RequestsAt `json:"requests,omitempty"`
-	Evicted  int32        `json:"evicted,omitempty"`
-	Resized  int32        `json:"resized,omitempty"`
+	// Containers have what each container asks for over time: the most that it does in any pod.
+	Containers []ContainerRequests `json:"containers,omitempty"`
+	Evicted    int32               `json:"evicted,omitempty"`
+	Resized    int32               `json:"resized,omitempty"`
 	// OOMKills are containers that were killed for using more memory than their limits.
 	OOMKills []OOMKill `json:"oomKills,omitempty"`
 	// Work is what became of the load, by metric.
@@ -152,7 +154,13 @@ type ReplicasAt struct {
 	Ready  int32    `json:"ready"`
 }
 
-// RequestsAt is what the pods of a workload ask for together from an offset on: cores, and bytes of memory.
+// ContainerRequests are what a container of a workload asks for over time.
+type ContainerRequests struct {
+	Name     string       `json:"name"`
+	Requests []RequestsAt `json:"requests"`
+}
+
+// RequestsAt is what is asked for from an offset on, by the pods of a workload together or by a container: cores, and bytes of memory.
 type RequestsAt struct {
 	Offset Duration `json:"offset"`
 	CPU    float64  `json:"cpu"`
@@ -187,6 +195,21 @@ type WorkResult struct {
 	Overrun   float64 `json:"overrun,omitempty"`
 	// UnknownSeconds is how long the demand was not known.
 	UnknownSeconds float64 `json:"unknownSeconds,omitempty"`
+	// LimitSeconds is how long work may take; 0 where nobody said so. Late is the part of In that took longer, by the model of package load,
+	// or was lost.
+	LimitSeconds float64 `json:"limitSeconds,omitempty"`
+	Late         float64 `json:"late,omitempty"`
+	// UnreadySeconds is how long there was work and no replica ready to do it, LongestUnreadySeconds the longest such time.
+	UnreadySeconds        float64 `json:"unreadySeconds,omitempty"`
+	LongestUnreadySeconds float64 `json:"longestUnreadySeconds,omitempty"`
+	// Used is what the replicas used together over time: of cpu in cores, of memory in bytes.
+	Used []UsedAt `json:"used,omitempty"`
+}
+
+// UsedAt is what the replicas of a workload used together from an offset on, as a mean of five minutes; nil where it is not known.
+type UsedAt struct {
+	Offset Duration `json:"offset"`
+	Value  *float64 `json:"value,omitempty"`
 }
 
 // SizeAt is a target size from an offset on.

@@ -42,13 +42,21 @@ func Horizontal(name string) (harness.NewController, error) {
 
 // Controls are the options for what settings say about controllers: their names, and the files of objects and of load, which path finds.
 func Controls(s *harness.Settings, path func(string) string) ([]harness.Option, error) {
+	return ControlsWith(s, path, nil)
+}
+
+// ControlsWith is Controls with other values of fields of the objects.
+func ControlsWith(s *harness.Settings, path func(string) string, set []FieldValue) ([]harness.Option, error) {
 	var out []harness.Option
+	if s.Objects == "" && len(set) > 0 {
+		return nil, fmt.Errorf("%s: there are no objects to change: give them (objects)", set[0].Field)
+	}
 	if s.Objects != "" {
 		data, err := os.ReadFile(path(s.Objects))
 		if err != nil {
 			return nil, fmt.Errorf("objects: %w", err)
 		}
-		objects, err := ParseObjects(data)
+		objects, err := ParseObjectsWith(data, set)
 		if err != nil {
 			return nil, fmt.Errorf("objects: %s: %w", s.Objects, err)
 		}

@@ -151,7 +151,7 @@ func (r *run) follow(t time.Time) {
 	}
 	for _, w := range r.cluster.Changed() {
 		r.meter.Pods(t, w.WorkloadRef, w.Pods)
-		r.ledger.Workload(t, w)
+		r.ledger.Workload(t, w, r.meter.Has(w.WorkloadRef))
 	}
 }
 

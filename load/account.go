@@ -17,6 +17,10 @@ type Balance struct {
 	// Requested is what replicas asked for, in unit seconds, while they ran; Slack what they did not use of it, Overrun what they
 	// used beyond it.
 	Requested, Slack, Overrun float64
+	// Late is the part of In that took longer than Series.Latency allows, what was lost included.
+	Late float64
+	// Unready is how long there was work and no replica ready to do it, in seconds; LongestUnready the longest such time.
+	Unready, LongestUnready float64
 }
 
 // Check says whether all that came in is accounted for, up to what floating point loses.
@@ -51,6 +55,9 @@ type Account struct {
 	index    map[string]int // of replicas, by pod
 	ready    int
 	balance  Balance
+	used     used
+	queue    queue   // while there is a limit for how long it takes
+	unready  float64 // how long there has been work and no replica ready, in seconds
 }
 
 // replica is a Replica with what it has done.
@@ -103,7 +110,11 @@ func (a *Account) Replicas(now time.Time, list []Replica) {
 // Balance is what became of the work by now.
 func (a *Account) Balance(now time.Time) Balance {
 	a.advance(now)
-	return a.balance
+	out := a.balance
+	if l := a.series.Latency; l != nil {
+		out.Late += a.queue.overdue(a.at.Sub(a.started).Seconds(), l.Limit.Seconds())
+	}
+	return out
 }
 
 // Usage is what a replica used over the last window that ended by now, and when that was; false while none has. Of Each and External
@@ -145,6 +156,7 @@ func (a *Account) scrape(now time.Time) time.Time {
 func (a *Account) advance(now time.Time) {
 	if a.at.IsZero() {
 		a.at, a.started = now, now
+		a.used.until(now)
 		return
 	}
 	for a.at.Before(now) {
@@ -154,6 +166,7 @@ func (a *Account) advance(now time.Time) {
 		}
 		a.work(to.Sub(a.at).Seconds())
 		a.at = to
+		a.used.until(to)
 		if a.scrape(to).Equal(to) {
 			a.measure()
 		}
@@ -174,28 +187,43 @@ func (a *Account) work(seconds float64) {
 		a.balance.Unknown += seconds
 	}
 	if a.series.Sharing != Divided && a.series.Sharing != Queued {
-		for i := range a.replicas {
-			if used, known := a.series.of(&a.replicas[i].Replica, a.at); known && a.series.perReplica() {
-				a.balance.compare(&a.replicas[i].Replica, used*seconds, seconds)
-			}
+		if a.series.perReplica() {
+			a.perReplica(seconds)
 		}
 		return
 	}
 	came := demand * seconds
+	latency := a.series.Latency
+	if latency != nil && a.series.Sharing == Queued {
+		a.balance.Late += a.queue.work(a.at.Sub(a.started).Seconds(), seconds, demand, float64(a.ready)*a.series.Serves, latency.Limit.Seconds())
+	}
 	a.balance.In += came
 	todo := came
 	if a.series.Sharing == Queued {
 		todo += a.balance.Waiting
 	}
 	excess := todo
-	if a.ready > 0 {
-		excess = 0
+	switch {
+	case a.ready > 0:
+		excess, a.unready = 0, 0
+	case todo > 0:
+		a.unready += seconds
+		a.balance.Unready += seconds
+		a.balance.LongestUnready = max(a.balance.LongestUnready, a.unready)
+		if latency != nil && a.series.Sharing == Divided {
+			a.balance.Late += came
+		}
+	default:
+		a.unready = 0
 	}
 	for i := range a.replicas {
 		r := &a.replicas[i]
 		share := 0.0
 		if r.Ready {
 			share = todo / float64(a.ready)
+			if latency != nil && a.series.Sharing == Divided && latency.late(&r.Replica, share/seconds) {
+				a.balance.Late += share
+			}
 			if most := a.most(r) * seconds; share > most {
 				excess += share - most
 				if a.series.Sharing == Divided {
@@ -210,10 +238,34 @@ func (a *Account) work(seconds float64) {
 		}
 	}
 	a.balance.Served += todo - excess
+	if known {
+		a.used.add(todo-excess, seconds)
+	}
 	if a.series.Sharing == Queued {
 		a.balance.Waiting = excess
 	} else {
 		a.balance.Lost += excess
+	}
+}
+
+// perReplica lets replicas that each have a value of their own use it for a stretch.
+func (a *Account) perReplica(seconds float64) {
+	sum, all := 0.0, true
+	for i := range a.replicas {
+		r := &a.replicas[i].Replica
+		if r.Started.IsZero() {
+			continue
+		}
+		used, known := a.series.of(r, a.at)
+		if !known {
+			all = false
+			continue
+		}
+		a.balance.compare(r, used*seconds, seconds)
+		sum += used * seconds
+	}
+	if all {
+		a.used.add(sum, seconds)
 	}
 }
 

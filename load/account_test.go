@@ -72,7 +72,7 @@ func TestQueue(t *testing.T) {
 
 // TestNobodyReady: what comes while nobody is ready is lost, or waits in a queue.
 func TestNobodyReady(t *testing.T) {
-	for sharing, want := range map[Sharing]Balance{Divided: {In: 100, Lost: 100}, Queued: {In: 100, Waiting: 100}, Each: {}, External: {}} {
+	for sharing, want := range map[Sharing]Balance{Divided: {In: 100, Lost: 100, Unready: 10, LongestUnready: 10}, Queued: {In: 100, Waiting: 100, Unready: 10, LongestUnready: 10}, Each: {}, External: {}} {
 		s := Series{Workload: web, Metric: "m", Sharing: sharing, Points: []Point{{at(0), 10}}}
 		if sharing == Queued {
 			s.Serves = 1

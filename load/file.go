@@ -32,12 +32,18 @@ type file struct {
 }
 
 type fileSeries struct {
-	Workload  string      `json:"workload"`
-	Container string      `json:"container,omitempty"`
-	Metric    string      `json:"metric"`
-	Sharing   Sharing     `json:"sharing,omitempty"`
-	Serves    float64     `json:"serves,omitempty"`
-	Points    []filePoint `json:"points"`
+	Workload  string       `json:"workload"`
+	Container string       `json:"container,omitempty"`
+	Metric    string       `json:"metric"`
+	Sharing   Sharing      `json:"sharing,omitempty"`
+	Serves    float64      `json:"serves,omitempty"`
+	Latency   *fileLatency `json:"latency,omitempty"`
+	Points    []filePoint  `json:"points"`
+}
+
+type fileLatency struct {
+	Limit   scalehist.Duration `json:"limit"`
+	Service scalehist.Duration `json:"service,omitempty"`
 }
 
 type filePoint struct {
@@ -107,6 +113,9 @@ func (f fileSeries) parse(start time.Time) (Series, error) {
 	}
 	if s.Sharing == Aged {
 		s.Origin = start
+	}
+	if l := f.Latency; l != nil {
+		s.Latency = &Latency{Limit: time.Duration(l.Limit), Service: time.Duration(l.Service)}
 	}
 	last := 0.0
 	for i, p := range f.Points {

@@ -52,6 +52,8 @@ type Series struct {
 	Serves float64
 	// Origin is the instant among the points at which containers start. Only of Aged.
 	Origin time.Time `json:",omitzero"`
+	// Latency is how soon its work is to be done; nil where nobody says.
+	Latency *Latency `json:",omitempty"`
 	// Points are in time order; each holds until the next. Before the first the value is not known.
 	Points []Point
 }
@@ -88,6 +90,9 @@ func (s *Series) Check() error {
 		return wrong("an origin is only for what is aged")
 	case len(s.Points) == 0:
 		return wrong("has no points")
+	}
+	if err := s.checkLatency(); err != nil {
+		return wrong("%w", err)
 	}
 	for i, p := range s.Points {
 		switch {

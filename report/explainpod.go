@@ -28,6 +28,7 @@ func ExplainPod(r *scalehist.ReplayReport, name string) (*Explanation, error) {
 	}
 	e.podLives(name)
 	e.podDecisions(name)
+	e.podRequests(name)
 	for _, p := range r.UnschedulableAtEnd {
 		if p.Namespace+"/"+p.Name == name {
 			e.say(r.EndTime, "At the end it is still pending: %s", p.Message)
@@ -112,8 +113,15 @@ func (e *explainer) placed(p *lives.Pod, got lives.Placement, since time.Duratio
 	return text + "."
 }
 
-// lostBy names the removal of a node that the pod was moved off for.
+// lostBy names what the pod was moved for: other requests, or the removal of its node.
 func (e *explainer) lostBy(name string, b scalehist.Batch) string {
+	for _, d := range e.r.WorkloadDecisions {
+		for i := range d.Resizes {
+			if s := &d.Resizes[i]; d.At.Equal(b.At) && s.Action == scalehist.Evicted && s.Error == "" && s.Workload.Namespace+"/"+s.Pod == name {
+				return fmt.Sprintf(": %s", strings.Join(append([]string{d.Controller + " evicted it"}, resizedBecause(s)...), "; "))
+			}
+		}
+	}
 	for i := len(e.r.Decisions) - 1; i >= 0; i-- {
 		d := e.r.Decisions[i]
 		if d.At.After(b.At) {

@@ -74,27 +74,57 @@ func resizedBecause(s *scalehist.WorkloadResize) []string {
 	return append(out, resizeLines(s)...)
 }
 
-// resizeLines are the resources of each container: what they are to be, were, and within what they are left alone.
+// resizeLines are the resources of each container that change: what they are to be, were, and within what they are left alone. Where none changes, they
+// are all of them.
 func resizeLines(s *scalehist.WorkloadResize) []string {
-	var out []string
+	var changed, all []string
 	for _, c := range s.Containers {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			to, ok := c.To[name]
 			if !ok {
 				continue
 			}
-			line := fmt.Sprintf("%s %s: %s", c.Name, name, to.String())
-			if from, ok := c.From[name]; ok {
-				line += ", was " + from.String()
+			line := fmt.Sprintf("%s %s: %s", c.Name, name, amountText(name, to))
+			from, had := c.From[name]
+			if had && from.Cmp(to) != 0 {
+				line += ", was " + amountText(name, from)
 			}
 			if lower, ok := c.Lower[name]; ok {
-				upper := c.Upper[name]
-				line += fmt.Sprintf("; left alone from %s to %s", lower.String(), upper.String())
+				line += "; left alone " + rangeText(name, lower, c.Upper[name])
 			}
-			out = append(out, line)
+			all = append(all, line)
+			if !had || from.Cmp(to) != 0 {
+				changed = append(changed, line)
+			}
 		}
 	}
-	return out
+	if len(changed) == 0 {
+		return all
+	}
+	return changed
+}
+
+// amountText is an amount as one reads it: "163m", "488Mi", "12Gi". The report has the exact one.
+func amountText(name corev1.ResourceName, q resource.Quantity) string {
+	if name != corev1.ResourceMemory {
+		return q.String()
+	}
+	switch v := float64(q.Value()); {
+	case v < 1<<20:
+		return q.String()
+	case v >= 10<<30 || int64(v)%(1<<30) == 0:
+		return fmt.Sprintf("%.0fGi", v/(1<<30))
+	default:
+		return bytes(v)
+	}
+}
+
+// rangeText is "from 25m to 3100m"; an upper end that nothing reaches, which the first hours of a recommender have, is left out.
+func rangeText(name corev1.ResourceName, lower, upper resource.Quantity) string {
+	if upper.AsApproximateFloat64() > 1000*lower.AsApproximateFloat64() {
+		return "from " + amountText(name, lower) + " on"
+	}
+	return "from " + amountText(name, lower) + " to " + amountText(name, upper)
 }
 
 // resizeParts are the parts of a decision about requests.
@@ -115,7 +145,7 @@ func resizeParts(s *scalehist.WorkloadResize) []Part {
 // requestsLine is what a vertical autoscaler and limits did to a workload; empty for nothing.
 func requestsLine(w *scalehist.WorkloadResult) string {
 	var out []string
-	if n := len(w.Requests); n > 0 {
+	if n := len(w.Requests); n > 0 && w.SizedBy != "" {
 		first, last := w.Requests[0], w.Requests[n-1]
 		out = append(out, fmt.Sprintf("cpu %s->%s, memory %s->%s, evicted %d, resized %d",
 			cores(first.CPU), cores(last.CPU), bytes(first.Memory), bytes(last.Memory), w.Evicted, w.Resized))

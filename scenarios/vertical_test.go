@@ -58,9 +58,18 @@ var _ = Describe("The vertical pod autoscaler", func() {
 	It("shrinks a service that asks for five times what it uses, and two nodes are removed", func(ctx SpecContext) {
 		report := Replay(ctx, Recording("over-requested"), ClusterAutoscaler(), harness.WithController(engines.VPA(vpa.DefaultFlags())))
 
-		web := webOf(report)
-		Expect(web.Evicted).To(BeEquivalentTo(12), "every replica once")
-		Expect(web.Requests[len(web.Requests)-1].CPU).To(BeNumerically("<", 4))
+		most := func(text string) Amount {
+			a, err := ParseAmount(text)
+			Expect(err).NotTo(HaveOccurred())
+			return a
+		}
+		every, none := Exactly(12), Exactly(0)
+		Expect(report).To(HaveReplicas(map[string]Replicas{"web": {
+			SizedBy: "vpa", Evicted: &every, OOMKills: &none,
+			Requests:     Requests{"c": {corev1.ResourceCPU: most("<= 300m"), corev1.ResourceMemory: most("400Mi..600Mi")}},
+			PeakRequests: Requests{"c": {corev1.ResourceCPU: most("1"), corev1.ResourceMemory: most("1Gi")}},
+		}}), "every replica is evicted once, and asks for what it uses and a margin")
+		Expect(report).To(KeepMetric("recommendation.quality.cpu", ">= 90%"))
 		Expect(report.ScaledDownNodeGroups["workers"]).To(BeNumerically(">=", 2))
 		Expect(slices.ContainsFunc(resizesOf(report, scalehist.Evicted), func(r scalehist.WorkloadResize) bool { return r.Error != "" })).To(BeFalse())
 		Expect(report).To(MatchGolden(golden("over-requested")))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/expect"
@@ -81,6 +82,90 @@ func TestReplicasMatch(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// resizedWeb is scaled with a vertical autoscaler: web's container asks for 900m at first, for 1200m at most, for 250m and 400Mi at the end.
+func resizedWeb(t *testing.T) *scalehist.ReplayReport {
+	t.Helper()
+	r := scaled(t)
+	for i := range r.Workloads {
+		if w := &r.Workloads[i]; w.Name == "web" {
+			w.SizedBy, w.Evicted, w.Resized, w.OOMKills = "vpa", 16, 2, make([]scalehist.OOMKill, 3)
+			w.Containers = []scalehist.ContainerRequests{{Name: "app", Requests: []scalehist.RequestsAt{{CPU: 0.9, Memory: 2 << 30}, {Offset: 5, CPU: 1.2}, {Offset: 9, CPU: 0.25, Memory: 400 << 20}}}}
+			w.Work = []scalehist.WorkResult{{Metric: "cpu", Requested: 200, Slack: 50}}
+		}
+	}
+	return r
+}
+
+func TestRequestsMatch(t *testing.T) {
+	asks := func(cpu, memory string) expect.Requests {
+		out := map[corev1.ResourceName]expect.Amount{}
+		for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
+			amount, err := expect.ParseAmount(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[name] = amount
+		}
+		return expect.Requests{"app": out}
+	}
+	for name, tc := range map[string]struct {
+		want    expect.Replicas
+		matches bool
+		message string
+	}{
+		"all": {expect.Replicas{SizedBy: "vpa", Evicted: count(expect.Exactly(16)), Resized: count(expect.AtMost(2)), OOMKills: count(expect.Exactly(3)),
+			Requests: asks("250m", "<= 400Mi"), PeakRequests: asks(">= 1", "2Gi..3Gi"), Slack: map[corev1.ResourceName]string{"cpu": "<= 25%"}}, true, "requests set by vpa vpa"},
+		"cpu at the end":    {expect.Replicas{Requests: asks("251m", "any")}, false, "✗ ReplicaSet/default/web cpu of app at the end 250m 251m"},
+		"memory at the end": {expect.Replicas{Requests: asks("any", "1Mi..399Mi")}, false, "✗ ReplicaSet/default/web memory of app at the end 400Mi 1Mi..399Mi"},
+		"at most":           {expect.Replicas{PeakRequests: asks("<= 1", "any")}, false, "✗ ReplicaSet/default/web cpu of app at most 1200m <= 1"},
+		"slack":             {expect.Replicas{Slack: map[corev1.ResourceName]string{"cpu": "<= 24.9%"}}, false, "✗ ReplicaSet/default/web cpu not used 25 % <= 24.9%"},
+		"evicted":           {expect.Replicas{Evicted: count(expect.AtMost(15))}, false, "replicas and requests differ"},
+		"resized":           {expect.Replicas{Resized: count(expect.Exactly(1))}, false, "resized 2 1 +1"},
+		"out of memory":     {expect.Replicas{OOMKills: count(expect.Exactly(0))}, false, "out of memory 3 0 +3"},
+		"by nobody":         {expect.Replicas{SizedBy: "rules"}, false, "requests set by vpa rules"},
+	} {
+		m := expect.HaveReplicas(map[string]expect.Replicas{"web": tc.want})
+		got, err := m.Match(resizedWeb(t))
+		if err != nil || got != tc.matches {
+			t.Errorf("%s: matched %t, %v; want %t", name, got, err, tc.matches)
+			continue
+		}
+		message := m.NegatedFailureMessage
+		if !got {
+			message = m.FailureMessage
+		}
+		if said := strings.Join(strings.Fields(message(nil)), " "); !strings.Contains(said, tc.message) {
+			t.Errorf("%s: the message lacks %q:\n%s", name, tc.message, said)
+		}
+	}
+	for name, tc := range map[string]struct {
+		want  expect.Replicas
+		named string
+		err   string
+	}{
+		"no such container": {expect.Replicas{Requests: expect.Requests{"ap": {}}}, "web", `ReplicaSet/default/web has no container "ap": it has app; did you mean "app"?`},
+		"no requests":       {expect.Replicas{PeakRequests: expect.Requests{"app": {}}}, "db", "requests of ReplicaSet/default/db are not in the report"},
+		"no usage":          {expect.Replicas{Slack: map[corev1.ResourceName]string{"memory": "<= 3%"}}, "web", "nobody knows what it uses of memory"},
+		"no limit":          {expect.Replicas{Slack: map[corev1.ResourceName]string{"cpu": "little"}}, "web", "slack: slack.usage.relative.cpu"},
+	} {
+		if _, err := expect.HaveReplicas(map[string]expect.Replicas{tc.named: tc.want}).Match(resizedWeb(t)); err == nil || !strings.Contains(err.Error(), tc.err) {
+			t.Errorf("%s: error %v, want %q", name, err, tc.err)
+		}
+	}
+}
+
+func TestAmounts(t *testing.T) {
+	for text, want := range map[string]string{"300m": "", "<= 1Gi": "", ">= 0": "", "200m..300m": "", "any": "", " 2 .. 1 ": "2 is more than 1", "-1": "is no amount", "anny": `did you mean "any"?`, "<= some": "is no amount", "1..": "is no amount"} {
+		a, err := expect.ParseAmount(text)
+		switch {
+		case want == "" && (err != nil || a.String() != text):
+			t.Errorf("%q: %s, %v", text, a, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/scalehist/scalehist"
@@ -22,6 +21,8 @@ type workloads struct {
 	explained map[scalehist.WorkloadRef]string
 	results   []*scalehist.WorkloadResult
 	byRef     map[scalehist.WorkloadRef]*scalehist.WorkloadResult
+	// asks are what the pods of a workload asked for when it was looked at last.
+	asks map[scalehist.WorkloadRef]map[*corev1.Pod]podAsks
 }
 
 // Controller notes a controller that runs.
@@ -91,8 +92,8 @@ func reasons(s scalehist.WorkloadScale) string {
 	return out
 }
 
-// Workload notes how a workload is at t.
-func (l *Ledger) Workload(t time.Time, o scalehist.Workload) {
+// Workload notes how a workload is at t. loaded says whether what its pods ask for can be compared with what they use.
+func (l *Ledger) Workload(t time.Time, o scalehist.Workload, loaded bool) {
 	w := &l.workloads
 	if w.byRef == nil {
 		w.byRef = map[scalehist.WorkloadRef]*scalehist.WorkloadResult{}
@@ -118,26 +119,81 @@ func (l *Ledger) Workload(t time.Time, o scalehist.Workload) {
 	}
 	if o.SizedBy != "" {
 		r.SizedBy = o.SizedBy
-		requests(r, at.Offset, o.Pods)
+	}
+	if r.SizedBy != "" || loaded {
+		w.requests(r, at.Offset, o.Pods)
 	}
 }
 
-// requests notes what the pods of a workload ask for.
-func requests(r *scalehist.WorkloadResult, offset scalehist.Duration, pods []*corev1.Pod) {
-	at := scalehist.RequestsAt{Offset: offset}
-	var cpu, memory resource.Quantity
+// podAsks is what a pod asks for, and each of its containers: CPU in milli, memory in bytes.
+type podAsks struct {
+	cpu, memory int64
+	containers  []containerAsks
+}
+
+type containerAsks struct {
+	name        string
+	cpu, memory int64
+}
+
+func podAsksOf(p *corev1.Pod) podAsks {
+	all := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
+	out := podAsks{cpu: all.Cpu().MilliValue(), memory: all.Memory().Value()}
+	for i := range p.Spec.Containers {
+		c := &p.Spec.Containers[i]
+		out.containers = append(out.containers, containerAsks{c.Name, c.Resources.Requests.Cpu().MilliValue(), c.Resources.Requests.Memory().Value()})
+	}
+	return out
+}
+
+// requests notes what the pods of a workload ask for. Pods never change: of those that were there the last time it is known.
+func (w *workloads) requests(r *scalehist.WorkloadResult, offset scalehist.Duration, pods []*corev1.Pod) {
+	known, next := w.asks[r.WorkloadRef], make(map[*corev1.Pod]podAsks, len(pods))
+	var all podAsks
 	for _, p := range pods {
-		asks := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
-		cpu.Add(asks[corev1.ResourceCPU])
-		memory.Add(asks[corev1.ResourceMemory])
+		asks, ok := known[p]
+		if !ok {
+			asks = podAsksOf(p)
+		}
+		next[p] = asks
+		all.cpu, all.memory = all.cpu+asks.cpu, all.memory+asks.memory
+		for _, c := range asks.containers {
+			i := slices.IndexFunc(all.containers, func(m containerAsks) bool { return m.name == c.name })
+			if i < 0 {
+				all.containers = append(all.containers, c)
+				continue
+			}
+			most := &all.containers[i]
+			most.cpu, most.memory = max(most.cpu, c.cpu), max(most.memory, c.memory)
+		}
 	}
-	at.CPU, at.Memory = cpu.AsApproximateFloat64(), memory.AsApproximateFloat64()
-	switch last := len(r.Requests) - 1; {
-	case last >= 0 && r.Requests[last].Offset == at.Offset:
-		r.Requests[last] = at
-	case last < 0 || r.Requests[last].CPU != at.CPU || r.Requests[last].Memory != at.Memory:
-		r.Requests = append(r.Requests, at)
+	if w.asks == nil {
+		w.asks = map[scalehist.WorkloadRef]map[*corev1.Pod]podAsks{}
 	}
+	w.asks[r.WorkloadRef] = next
+	at := func(cpu, memory int64) scalehist.RequestsAt {
+		return scalehist.RequestsAt{Offset: offset, CPU: float64(cpu) / 1000, Memory: float64(memory)}
+	}
+	r.Requests = asked(r.Requests, at(all.cpu, all.memory))
+	for _, c := range all.containers {
+		i := slices.IndexFunc(r.Containers, func(known scalehist.ContainerRequests) bool { return known.Name == c.name })
+		if i < 0 {
+			i = len(r.Containers)
+			r.Containers = append(r.Containers, scalehist.ContainerRequests{Name: c.name})
+		}
+		r.Containers[i].Requests = asked(r.Containers[i].Requests, at(c.cpu, c.memory))
+	}
+}
+
+// asked adds what is asked for from an offset on, if that is something else.
+func asked(list []scalehist.RequestsAt, at scalehist.RequestsAt) []scalehist.RequestsAt {
+	switch last := len(list) - 1; {
+	case last >= 0 && list[last].Offset == at.Offset:
+		list[last] = at
+	case last < 0 || list[last].CPU != at.CPU || list[last].Memory != at.Memory:
+		return append(list, at)
+	}
+	return list
 }
 
 // Killed notes a container of a workload's pod that ran out of memory.
@@ -158,18 +214,43 @@ func (l *Ledger) Controllers(out *scalehist.ReplayReport, balances []load.Entry)
 	for _, r := range w.results {
 		next := *r
 		next.Replicas, next.Requests, next.OOMKills = slices.Clone(r.Replicas), slices.Clone(r.Requests), slices.Clone(r.OOMKills)
+		next.Containers = nil
+		for _, c := range r.Containers {
+			next.Containers = append(next.Containers, scalehist.ContainerRequests{Name: c.Name, Requests: slices.Clone(c.Requests)})
+		}
 		for _, b := range balances {
 			if s := b.Series; s.Workload.Key() == r.Key() && b.Balance.In+b.Balance.Requested > 0 {
 				next.Work = append(next.Work, scalehist.WorkResult{
 					Metric: s.Metric, Container: s.Container,
 					In: micro(b.Balance.In), Served: micro(b.Balance.Served), Lost: micro(b.Balance.Lost), Waiting: micro(b.Balance.Waiting),
 					Throttled: micro(b.Balance.Throttled), Requested: micro(b.Balance.Requested), Slack: micro(b.Balance.Slack), Overrun: micro(b.Balance.Overrun),
-					UnknownSeconds: micro(b.Balance.Unknown),
+					UnknownSeconds: micro(b.Balance.Unknown), LimitSeconds: limit(s), Late: micro(b.Balance.Late),
+					UnreadySeconds: micro(b.Balance.Unready), LongestUnreadySeconds: micro(b.Balance.LongestUnready), Used: usedOf(b.Used, l.in.Start),
 				})
 			}
 		}
 		out.Workloads = append(out.Workloads, next)
 	}
+}
+
+func limit(s *load.Series) float64 {
+	if s.Latency == nil {
+		return 0
+	}
+	return s.Latency.Limit.Seconds()
+}
+
+// usedOf is a curve of usage as a report has it.
+func usedOf(points []load.Point, start time.Time) []scalehist.UsedAt {
+	var out []scalehist.UsedAt
+	for _, p := range points {
+		at := scalehist.UsedAt{Offset: scalehist.Duration(p.At.Sub(start))}
+		if !math.IsNaN(p.Value) {
+			at.Value = &p.Value
+		}
+		out = append(out, at)
+	}
+	return out
 }
 
 // micro leaves out what sums of floating point are not exact in.

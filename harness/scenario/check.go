@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -202,8 +203,19 @@ func (s *Scenario) checkWorkloads(d *decoder) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Expect.Workloads)) {
 		path := "expect.workloads." + name
-		if s.Expect.Workloads[name] == (Workload{}) && !s.keysBelow(path) {
+		w := s.Expect.Workloads[name]
+		if reflect.ValueOf(w).IsZero() && !s.keysBelow(path) {
 			d.atf(s.pos(path), "%s is empty: what of its replicas?", path)
+		}
+		s.checkAmounts(d, path+".requests.", w.Requests)
+		s.checkAmounts(d, path+".peakRequests.", w.PeakRequests)
+	}
+}
+
+func (s *Scenario) checkAmounts(d *decoder, path string, want map[string]Amounts) {
+	for _, container := range slices.Sorted(maps.Keys(want)) {
+		if at := path + container; want[container] == (Amounts{}) && !s.keysBelow(at) {
+			d.atf(s.pos(at), "%s is empty: name cpu or memory, or both", at)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/expect"
@@ -109,6 +111,39 @@ func replicas(want map[string]Workload) map[string]expect.Replicas {
 	for name, w := range want {
 		out[name] = expect.Replicas{
 			Final: wanted(w.Final), Peak: wanted(w.Peak), Ready: wanted(w.Ready), ScaledUp: wanted(w.ScaledUp), ScaledDown: wanted(w.ScaledDown), Controller: w.Controller,
+			SizedBy: w.SizedBy, Requests: amounts(w.Requests), PeakRequests: amounts(w.PeakRequests), Slack: w.Slack.limits(),
+			Evicted: wanted(w.Evicted), Resized: wanted(w.Resized), OOMKills: wanted(w.OOMKills),
+		}
+	}
+	return out
+}
+
+// amounts are requests as the matcher takes them.
+func amounts(want map[string]Amounts) expect.Requests {
+	if want == nil {
+		return nil
+	}
+	out := expect.Requests{}
+	for container, a := range want {
+		out[container] = map[corev1.ResourceName]expect.Amount{}
+		if a.CPU != nil {
+			out[container][corev1.ResourceCPU] = a.CPU.Amount
+		}
+		if a.Memory != nil {
+			out[container][corev1.ResourceMemory] = a.Memory.Amount
+		}
+	}
+	return out
+}
+
+func (s *Slack) limits() map[corev1.ResourceName]string {
+	if s == nil {
+		return nil
+	}
+	out := map[corev1.ResourceName]string{}
+	for name, limit := range map[corev1.ResourceName]Percent{corev1.ResourceCPU: s.CPU, corev1.ResourceMemory: s.Memory} {
+		if limit != "" {
+			out[name] = string(limit)
 		}
 	}
 	return out

@@ -32,7 +32,7 @@ type Expect struct {
 	Unschedulable *Unschedulable      `yaml:"unschedulable,omitempty" jsonschema_description:"Pods without a node at the end: none, a count, or exactly the pods of a list ('name' in namespace default, or 'namespace/name')."`
 	Recording     Recording           `yaml:"recording,omitempty" jsonschema_description:"Whether the replay does as recorded: agrees (groups grew and shrank by as many nodes, and as many pods are left), or differs. With questions: {agrees: [steps, waits]}, {differs: [scaled-up]}."`
 	Truth         string              `yaml:"truth,omitempty" jsonschema_description:"File of what a real autoscaler was seen to do with this load (NAME.truth.json): the replay must be one of its runs."`
-	Workloads     map[string]Workload `yaml:"workloads,omitempty" jsonschema_description:"Replicas of workloads by name: KIND/NAMESPACE/NAME, or NAMESPACE/NAME and NAME where one only is called that. Goes with horizontal or load."`
+	Workloads     map[string]Workload `yaml:"workloads,omitempty" jsonschema_description:"Replicas and requests of workloads by name: KIND/NAMESPACE/NAME, or NAMESPACE/NAME and NAME where one only is called that. Goes with vertical, horizontal or load."`
 	Decisions     []Decision          `yaml:"decisions,omitempty" jsonschema_description:"Single decisions of the autoscaler, and of controllers of workloads."`
 	KeepNodes     *KeepNodes          `yaml:"keepNodes,omitempty" jsonschema_description:"Nodes that must not be removed: a list, or each with a text of the reason."`
 	Metrics       map[string]Metric   `yaml:"metrics,omitempty" jsonschema_description:"Limits of metrics, in the names and words of a gate's policy: '<= 90s'. 'scalehist gate --explain-metrics' lists them."`
@@ -55,7 +55,7 @@ type Decision struct {
 	Because    string `yaml:"because,omitempty" jsonschema_description:"A text that the decision's explanation holds, as 'scalehist replay' prints it."`
 }
 
-// Workload is what the replicas of a workload should have been.
+// Workload is what a workload should have been: its replicas, and what they ask for.
 type Workload struct {
 	Final      *Count `yaml:"final,omitempty" jsonschema_description:"Replicas that are wanted at the end."`
 	Peak       *Count `yaml:"peak,omitempty" jsonschema_description:"The most replicas that were wanted at any instant."`
@@ -63,7 +63,30 @@ type Workload struct {
 	ScaledUp   *Count `yaml:"scaledUp,omitempty" jsonschema_description:"Replicas by which the controller's steps grew it, together."`
 	ScaledDown *Count `yaml:"scaledDown,omitempty" jsonschema_description:"Replicas by which the controller's steps shrank it, together."`
 	Controller string `yaml:"controller,omitempty" jsonschema_description:"What sets its replicas: hpa."`
+
+	SizedBy      string             `yaml:"sizedBy,omitempty" jsonschema_description:"What sets the requests of its pods: vpa."`
+	Requests     map[string]Amounts `yaml:"requests,omitempty" jsonschema_description:"What its containers ask for at the end, by name: the most of any pod."`
+	PeakRequests map[string]Amounts `yaml:"peakRequests,omitempty" jsonschema_description:"What its containers ask for at most, at any instant."`
+	Slack        *Slack             `yaml:"slack,omitempty" jsonschema_description:"The share of what its pods asked for and did not use: '<= 30%'. Goes with usage, recorded or given by load."`
+	Evicted      *Count             `yaml:"evicted,omitempty" jsonschema_description:"Pods that were evicted for other requests."`
+	Resized      *Count             `yaml:"resized,omitempty" jsonschema_description:"Pods that were resized in place."`
+	OOMKills     *Count             `yaml:"oomKills,omitempty" jsonschema_description:"Containers that were killed because they used more memory than their limit."`
 }
+
+// Amounts are what a container should ask for.
+type Amounts struct {
+	CPU    *Amount `yaml:"cpu,omitempty" jsonschema_description:"Cores: 300m."`
+	Memory *Amount `yaml:"memory,omitempty" jsonschema_description:"Bytes: 512Mi."`
+}
+
+// Slack are limits of what is asked for and not used.
+type Slack struct {
+	CPU    Percent `yaml:"cpu,omitempty" jsonschema_description:"Of what was asked for in core-seconds."`
+	Memory Percent `yaml:"memory,omitempty" jsonschema_description:"Of what was asked for in byte-seconds."`
+}
+
+// Amount is a quantity that is wanted, or a range.
+type Amount struct{ expect.Amount }
 
 // Count is a number that is wanted, or a range.
 type Count struct{ expect.Count }

@@ -23,6 +23,7 @@ const (
 	momentPattern = `^[+-]?([0-9.]+(h|m|s|ms|us|µs|ns))+$|^[0-9]{4}-[0-9]{2}-[0-9]{2}T`
 	offsetPattern = `^\+?([0-9.]+(h|m|s|ms|us|µs|ns))+(\.\.\+?([0-9.]+(h|m|s|ms|us|µs|ns))+)?$`
 	countPattern  = `^(any|(>=|<=|>|<)\s*[0-9]+|[0-9]+\s*\.\.\s*[0-9]+|[0-9]+)$`
+	amountPattern = `^(any|(>=|<=)\s*[0-9][^ ]*|[0-9][^ ]*\s*\.\.\s*[0-9][^ ]*|[0-9][^ ]*)$`
 	limitPattern  = `^(<=|>=)\s*[0-9][^ ]*( or (<=|>=)\s*[0-9][^ ]*)*$`
 )
 
@@ -63,6 +64,10 @@ func Schema() ([]byte, error) {
 				return text(offsetPattern, "")
 			case reflect.TypeFor[Count]():
 				return count()
+			case reflect.TypeFor[Amount]():
+				return anyOf(&jsonschema.Schema{Type: "number", Minimum: "0"}, text(amountPattern, ""))
+			case reflect.TypeFor[Percent]():
+				return text(limitPattern, "")
 			case reflect.TypeFor[Metric]():
 				return text(limitPattern, "")
 			case reflect.TypeFor[map[string]Metric]():

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/scalehist/scalehist/harness"
@@ -92,6 +93,32 @@ func (c *Count) read(d *decoder, n *yaml.Node, path string) {
 	if c.Count, err = expect.ParseCount(text); err != nil {
 		d.addf(n, "%s: %v", path, err)
 	}
+}
+
+func (a *Amount) read(d *decoder, n *yaml.Node, path string) {
+	text, ok := d.scalar(n, path, "an amount: "+expect.AmountForms)
+	if !ok {
+		return
+	}
+	var err error
+	if a.Amount, err = expect.ParseAmount(text); err != nil {
+		d.addf(n, "%s: %v", path, err)
+	}
+}
+
+// Percent is the limit of a share: "<= 30%".
+type Percent string
+
+func (p *Percent) read(d *decoder, n *yaml.Node, path string) {
+	text, ok := d.scalar(n, path, "a limit such as \"<= 30%\"")
+	if !ok {
+		return
+	}
+	if err := expect.SlackLimit(corev1.ResourceCPU, text); err != nil { // that of memory is read alike
+		_, what, _ := strings.Cut(err.Error(), ": ")
+		d.addf(n, "%s: %s", path, what)
+	}
+	*p = Percent(text)
 }
 
 // Metric is the limit of a metric.

@@ -147,7 +147,11 @@ func (s *Scenario) YAML(r *scalehist.ReplayReport) string {
 		line("  # Replicas of the workloads that matter to you: final, peak, ready, scaledUp, scaledDown, and the controller.")
 		line("  workloads:")
 		for _, w := range o.workloads {
-			line("    %s: {final: %d, peak: %d, scaledUp: %d, scaledDown: %d}", quoted(w.String()), w.Final, w.Peak, w.ScaledUp, w.ScaledDown)
+			sized := ""
+			if w.SizedBy != "" {
+				sized = fmt.Sprintf(", evicted: %d, resized: %d, oomKills: %d", w.Evicted, w.Resized, len(w.OOMKills))
+			}
+			line("    %s: {final: %d, peak: %d, scaledUp: %d, scaledDown: %d%s}", quoted(w.String()), w.Final, w.Peak, w.ScaledUp, w.ScaledDown, sized)
 		}
 	}
 	if o.first != nil {

@@ -15,8 +15,12 @@ import (
 func (b *builder) draw() {
 	b.run.Curves.Pending = fromMetric(metrics.Unschedulable(b.r))
 	b.run.Curves.Nodes = fromMetric(metrics.Nodes(b.r))
-	b.run.Curves.CPU = b.used(b.run.Nodes.CPU, b.run.Pods.CPU)
-	b.run.Curves.Memory = b.used(b.run.Nodes.Memory, b.run.Pods.Memory)
+	var cpu, memory []int64
+	if z := b.run.Resizes; z != nil {
+		cpu, memory = z.CPU, z.Memory
+	}
+	b.run.Curves.CPU = b.used(b.run.Nodes.CPU, b.run.Pods.CPU, cpu)
+	b.run.Curves.Memory = b.used(b.run.Nodes.Memory, b.run.Pods.Memory, memory)
 	b.cost()
 }
 
@@ -51,9 +55,25 @@ func sums(list []delta, f func(at int64, sum [3]float64)) {
 // untoldValue stands for a stretch of a curve of which the report does not tell; all true values are 0 or more.
 const untoldValue = -1
 
-// used is what pods on nodes ask for of what the nodes offer, in percent with two digits; nil when no node's size is known. While
+// asking calls f for each part of a stay in which its pod asks for the same; later has the amounts of run.Resizes, changes those of the pod.
+func (b *builder) asking(from, to, first int64, changes []int, later []int64, f func(from, to, asks int64)) {
+	now, since := first, from
+	for _, i := range changes {
+		at := b.run.Resizes.At[i]
+		switch {
+		case at <= from:
+			now = later[i]
+		case to < 0 || at < to:
+			f(since, at, now)
+			now, since = later[i], at
+		}
+	}
+	f(since, to, now)
+}
+
+// used is what pods on nodes ask for, at first and later, of what the nodes offer, in percent with two digits; nil when no node's size is known. While
 // a pod or a node is there whose size is unknown, so is the value.
-func (b *builder) used(offers, asks []int64) *curve {
+func (b *builder) used(offers, asks, later []int64) *curve {
 	var list []delta
 	known := false
 	for row, v := range offers {
@@ -70,15 +90,25 @@ func (b *builder) used(offers, asks []int64) *curve {
 	if !known {
 		return nil
 	}
+	changes := map[int][]int{}
+	if z := b.run.Resizes; z != nil {
+		for i, pod := range z.Pod {
+			changes[pod] = append(changes[pod], i)
+		}
+	}
 	s := &b.run.Stays
 	for i, pod := range s.Pod {
-		switch {
-		case s.Node[i] == waiting:
-		case asks[pod] < 0:
-			list = b.over(list, s.From[i], s.To[i], [3]float64{0, 0, 1})
-		case asks[pod] > 0:
-			list = b.over(list, s.From[i], s.To[i], [3]float64{0, float64(asks[pod]), 0})
+		if s.Node[i] == waiting {
+			continue
 		}
+		b.asking(s.From[i], s.To[i], asks[pod], changes[pod], later, func(from, to, asks int64) {
+			switch {
+			case asks < 0:
+				list = b.over(list, from, to, [3]float64{0, 0, 1})
+			case asks > 0:
+				list = b.over(list, from, to, [3]float64{0, float64(asks), 0})
+			}
+		})
 	}
 	c := &curve{}
 	c.add(0, 0)

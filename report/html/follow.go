@@ -81,7 +81,7 @@ func (b *builder) sizes() {
 func (b *builder) buildPods() {
 	b.run.Stays = stays{Pod: []int{}, Node: []int{}, From: []int64{}, To: []int64{}}
 	b.run.Pods = pods{Name: []string{}, Owner: []int{}, CPU: []int64{}, Memory: []int64{}, Follows: []int{}}
-	for _, s := range []scalehist.ClusterSnapshot{b.r.Start, b.r.End} {
+	for _, s := range []scalehist.ClusterSnapshot{b.r.End, b.r.Start} { // what a pod of both asked for first counts
 		for _, list := range [][]scalehist.PodInfo{s.ScheduledPods, s.UnscheduledPods} {
 			for _, p := range list {
 				b.describe(p)
@@ -94,6 +94,37 @@ func (b *builder) buildPods() {
 			b.run.Pods.CPU[row], b.run.Pods.Memory[row] = max(0, milli(p.Requests, "cpu")), max(0, mebi(p.Requests))
 		}
 	}
+	b.resizes()
+}
+
+// resizes lists what pods ask for that were resized at some time, or that a webhook changed on their way in: all they asked for, step by step.
+func (b *builder) resizes() {
+	resized := map[string]bool{}
+	for _, batch := range b.r.Batches {
+		for _, p := range batch.Resized {
+			resized[p.Pod] = true
+		}
+	}
+	if len(resized) == 0 {
+		return
+	}
+	out := &resizes{}
+	add := func(at time.Time, pod string, requests map[string]string) {
+		if !resized[pod] {
+			return
+		}
+		out.Pod, out.At = append(out.Pod, b.pod(pod)), append(out.At, b.at(at))
+		out.CPU, out.Memory = append(out.CPU, max(0, milli(requests, "cpu"))), append(out.Memory, max(0, mebi(requests)))
+	}
+	for _, batch := range b.r.Batches {
+		for _, p := range batch.DeployedPods {
+			add(batch.At, p.Namespace+"/"+p.Name, p.Requests)
+		}
+		for _, p := range batch.Resized {
+			add(batch.At, p.Pod, p.Requests)
+		}
+	}
+	b.run.Resizes = out
 }
 
 // follow writes down where each pod was when, as far as the report shows.
@@ -131,21 +162,7 @@ func (b *builder) follow() {
 	if unknown > 0 {
 		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s ended without being deleted, and the report does not say when: the page shows them until their node goes.", plural.Of(unknown, "pod")))
 	}
-	if n := b.resized(); n > 0 {
-		b.run.Notes = append(b.run.Notes, fmt.Sprintf("%s asked for something else after a resize in place: the page shows the size they came with; the metrics follow the resizes.", plural.Of(n, "pod")))
-	}
 	b.followers()
-}
-
-// resized counts the pods that were resized in place.
-func (b *builder) resized() int {
-	pods := map[string]bool{}
-	for _, batch := range b.r.Batches {
-		for _, p := range batch.Resized {
-			pods[p.Pod] = true
-		}
-	}
-	return len(pods)
 }
 
 // describe notes what a snapshot knows of a pod.

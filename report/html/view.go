@@ -49,8 +49,10 @@ type run struct {
 	Nodes       nodes      `json:"nodes"`
 	Pods        pods       `json:"pods"`
 	Stays       stays      `json:"stays"`
-	Curves      curves     `json:"curves"`
-	Decisions   []decided  `json:"decisions"`
+	// Resizes are absent where no pod was resized.
+	Resizes   *resizes  `json:"resizes,omitempty"`
+	Curves    curves    `json:"curves"`
+	Decisions []decided `json:"decisions"`
 	// AtEnd are the pods without a node at the end, with the scheduler's message.
 	AtEnd []reason `json:"atEnd"`
 }
@@ -139,6 +141,9 @@ type workload struct {
 	Unserved string `json:"unserved,omitempty"`
 	Wanted   curve  `json:"wanted"`
 	Ready    curve  `json:"ready"`
+	// Sized are the resources that its pods ask for or use, Marks what happened to pods for it; absent where the report does not have requests.
+	Sized []sized `json:"sized,omitempty"`
+	Marks []mark  `json:"marks,omitempty"`
 }
 
 // curve is a number over time: V[i] holds from T[i] to T[i+1].
@@ -178,6 +183,14 @@ type stays struct {
 	Node []int   `json:"node"`
 	From []int64 `json:"from"`
 	To   []int64 `json:"to"`
+}
+
+// resizes are columns, in the order of time: Pod asks for CPU (milli) and Memory (MiB) from At on, in place of what pods have of it.
+type resizes struct {
+	Pod    []int   `json:"pod"`
+	At     []int64 `json:"at"`
+	CPU    []int64 `json:"cpu"`
+	Memory []int64 `json:"memory"`
 }
 
 type curves struct {

@@ -14,10 +14,12 @@ func (b *builder) workloads() {
 			continue
 		}
 		wanted, ready := metrics.Replicas(w)
-		b.run.Workloads = append(b.run.Workloads, workload{
+		next := workload{
 			Name: w.String(), Controller: w.Controller, Initial: int(w.Initial), Final: int(w.Final), Peak: int(w.Peak),
 			Up: int(w.ScaledUp), Down: int(w.ScaledDown), Unserved: report.Unserved(*w), Wanted: fromMetric(wanted), Ready: fromMetric(ready),
-		})
+		}
+		b.requests(w, &next)
+		b.run.Workloads = append(b.run.Workloads, next)
 	}
 }
 

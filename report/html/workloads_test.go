@@ -5,8 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/report"
@@ -130,5 +133,71 @@ func TestNodesPartBesideControllers(t *testing.T) {
 	want := found{"", "ScaleUpSuccessful {std 1->2 (max: 8)}", before.Summary(), before.At.Sub(b.StartTime).Milliseconds()}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("where nodes part (-want +got):\n%s", diff)
+	}
+}
+
+// TestRequestCurves: what pods ask for, use and are recommended over time, with what happened to them; and pods have the size that they have then.
+func TestRequestCurves(t *testing.T) {
+	r := scaled(t, "60")
+	off := func(s int) scalehist.Duration { return scalehist.Duration(time.Duration(s) * time.Second) }
+	w := &r.Workloads[slices.IndexFunc(r.Workloads, func(w scalehist.WorkloadResult) bool { return w.Name == "web" })]
+	value := 2.5
+	w.SizedBy = "vpa"
+	w.Requests = []scalehist.RequestsAt{{CPU: 14.4, Memory: 32 << 30}, {Offset: off(60), CPU: 14.4, Memory: 16 << 30}}
+	w.Work = []scalehist.WorkResult{{Metric: "cpu", Container: "a", Used: []scalehist.UsedAt{{Value: &value}, {Offset: off(120)}}}, {Metric: "cpu", Container: "b", Used: []scalehist.UsedAt{{Value: &value}}}}
+	w.OOMKills = []scalehist.OOMKill{{Offset: off(90)}, {Offset: off(90)}}
+	evicts := func(pod, failed string) scalehist.WorkloadResize {
+		return scalehist.WorkloadResize{Workload: w.WorkloadRef, Action: scalehist.Evicted, Pod: pod, Error: failed}
+	}
+	r.WorkloadDecisions = append(r.WorkloadDecisions, scalehist.WorkloadDecision{At: r.StartTime.Add(30 * time.Second), Controller: "vpa", Resizes: []scalehist.WorkloadResize{
+		{Workload: w.WorkloadRef, Action: scalehist.Recommended, Containers: []scalehist.ContainerResize{{Name: "a", To: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")}}}},
+		evicts("web-1", ""), evicts("web-2", ""), evicts("web-3", "a budget"),
+	}})
+	pod := r.Batches[0].DeployedPods[0]
+	r.Batches[0].Resized = []scalehist.PodResize{{Pod: pod.Namespace + "/" + pod.Name, Requests: map[string]string{"cpu": "100m", "memory": "1Gi"}}}
+	type curve struct {
+		T []int64
+		V []float64
+	}
+	type sized struct {
+		Resource     string
+		Requested    curve
+		Used, Target *curve
+	}
+	type mark struct {
+		At   int64
+		Kind string
+		Pods int
+	}
+	var v struct {
+		Runs []struct {
+			Workloads []struct {
+				Sized []sized
+				Marks []mark
+			}
+			Pods    struct{ Name []string }
+			Resizes *struct{ Pod, At, CPU, Memory []int64 }
+		}
+	}
+	decode(t, page(t, html.Run{Label: "a", Report: r}), &v)
+	got := v.Runs[0].Workloads[0]
+	target := got.Sized[0].Target
+	got.Sized[0].Target = nil
+	want := []sized{
+		{Resource: "cpu", Requested: curve{[]int64{0}, []float64{14.4}}, Used: &curve{[]int64{0, 120_000}, []float64{5, -1}}},
+		{Resource: "memory", Requested: curve{[]int64{0, 60_000}, []float64{32, 16}}},
+	}
+	if diff := cmp.Diff(want, got.Sized); diff != "" {
+		t.Errorf("curves (-want +got):\n%s", diff)
+	}
+	if target == nil || target.V[1] != 0.5*float64(report.ReplicasAt(w, 30*time.Second).Ready) {
+		t.Errorf("recommended %+v, want half a core for each ready replica", target)
+	}
+	if diff := cmp.Diff([]mark{{30_000, "evicted", 2}, {90_000, "out of memory", 2}}, got.Marks); diff != "" {
+		t.Errorf("marks (-want +got):\n%s", diff)
+	}
+	z := v.Runs[0].Resizes
+	if z == nil || len(z.Pod) != 2 || z.CPU[1] != 100 || z.Memory[1] != 1024 || v.Runs[0].Pods.Name[z.Pod[1]] != pod.Namespace+"/"+pod.Name {
+		t.Errorf("resizes %+v, want what the pod asked for, and 100m and 1Gi after that", z)
 	}
 }

@@ -92,19 +92,34 @@ func (c Curve) compact() Curve {
 
 // join calls f for each stretch of [0, until) in which both curves hold still.
 func join(a, b Curve, until time.Duration, f func(length time.Duration, a, b float64)) {
-	var cuts []time.Duration
+	at := slices.DeleteFunc(cuts(a, b), func(d time.Duration) bool { return d >= until })
+	at = append(at, until)
+	for i := 0; i+1 < len(at); i++ {
+		f(at[i+1]-at[i], a.at(at[i]), b.at(at[i]))
+	}
+}
+
+// cuts are the offsets at which one of two curves has a point.
+func cuts(a, b Curve) []time.Duration {
+	var out []time.Duration
 	for _, c := range []Curve{a, b} {
 		for _, p := range c {
-			if d := time.Duration(p.Offset); d < until {
-				cuts = append(cuts, d)
-			}
+			out = append(out, time.Duration(p.Offset))
 		}
 	}
-	slices.Sort(cuts)
-	cuts = append(slices.Compact(cuts), until)
-	for i := 0; i+1 < len(cuts); i++ {
-		f(cuts[i+1]-cuts[i], a.at(cuts[i]), b.at(cuts[i]))
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Product is one curve times another, over [0, until).
+func Product(a, b Curve, until time.Duration) Curve {
+	var out Curve
+	for _, at := range cuts(a, b) {
+		if at < until {
+			out = append(out, Point{scalehist.Duration(at), a.at(at) * b.at(at)})
+		}
 	}
+	return out.compact()
 }
 
 // Nodes is the sum of the target sizes of all node groups over time.

@@ -66,7 +66,7 @@ func All() []Metric { return slices.Clone(catalogue) }
 func Names() []string { return namesOf(single()) }
 
 // single are the metrics that one report can have.
-func single() []Metric { return append(All(), scaled...) }
+func single() []Metric { return append(All(), Workloads()...) }
 
 func namesOf(list []Metric) []string {
 	out := make([]string, 0, len(list))
@@ -108,30 +108,24 @@ func find(name string, among []Metric) (Metric, error) {
 
 // leftOut are metrics of the literature that a report cannot tell, and why; they are explained, and refused in policies.
 var leftOut = map[string]string{
-	"over.timeshare":         "there is room left on some node nearly all the time, in every replay; slack.relative.cpu says how much",
-	"over.capped":            "over-provisioning as a share of the resource cap needs to know how large nodes are of groups that never had one; slack.relative.cpu has what there was for its cap",
-	"instability":            "its formula needs the demand in nodes, which nobody knows; churn.reversals counts the swings",
-	"autoscaling.deviation":  "the Minkowski distance of accuracies, timeshares and instability: two of these are left out, and a limit on the sum would not say which part moved",
-	"elastic.speedup":        "the geometric mean of the same ratios against no scaling at all: compare a replay with one whose groups are held at their size (--node-group)",
-	"slack.usage":            "slack and overrun of requests need what containers used, which a report does not have",
-	"overrun":                "it needs what containers used, which a report does not have",
-	"throttling":             "a replay knows requests, not what containers would have used",
-	"oom":                    "a replay knows requests, not what containers would have used",
-	"recommendation.quality": "it judges requests that a vertical autoscaler recommends, against usage; a replay sizes node groups",
-	"slo":                    "requests to the workload are not recorded; pending.pod-seconds and under.timeshare stand for what its users wait",
-	"scale-from-zero.delay":  "requests held back are not in a report; the wait of the first pod is in pending.max",
+	"over.timeshare":        "there is room left on some node nearly all the time, in every replay; slack.relative.cpu says how much",
+	"over.capped":           "over-provisioning as a share of the resource cap needs to know how large nodes are of groups that never had one; slack.relative.cpu has what there was for its cap",
+	"instability":           "its formula needs the demand in nodes, which nobody knows; churn.reversals counts the swings",
+	"autoscaling.deviation": "the Minkowski distance of accuracies, timeshares and instability: two of these are left out, and a limit on the sum would not say which part moved",
+	"elastic.speedup":       "the geometric mean of the same ratios against no scaling at all: compare a replay with one whose groups are held at their size (--node-group)",
 }
 
 // Explain is the list of all metrics for people: what each means, how it is computed and where it comes from.
 func Explain() string {
 	var b strings.Builder
 	b.WriteString("T is the length of the replay. Values that a report does not tell are missing, with the reason; none is guessed.\n")
-	for i, m := range append(single(), changed...) {
-		switch i {
-		case len(catalogue):
-			b.WriteString("\nOf workloads, where controllers of workloads ran or load was given:\n")
-		case len(catalogue) + len(scaled):
-			b.WriteString("\nOf two reports, for policies of a gate; between equals they are 0:\n")
+	titles := map[string]string{changed[0].Name: "Of two reports, for policies of a gate; between equals they are 0"}
+	for _, f := range families {
+		titles[f.list[0].Name] = f.title
+	}
+	for _, m := range append(single(), changed...) {
+		if title, ok := titles[m.Name]; ok {
+			fmt.Fprintf(&b, "\n%s:\n", title)
 		}
 		unit := m.Unit
 		if unit == Currency {

@@ -50,9 +50,11 @@ func (s Set) Get(name string) Value {
 			return v
 		}
 	}
-	for _, m := range scaled {
-		if m.Name == name {
-			return Value{Name: name, Unit: m.Unit, Missing: noWorkloads}
+	for _, f := range families {
+		for _, m := range f.list {
+			if m.Name == name {
+				return Value{Name: name, Unit: m.Unit, Missing: f.missing}
+			}
 		}
 	}
 	return Value{Name: name, Missing: "there is no such metric"}
@@ -99,7 +101,7 @@ func text(v float64, unit string, more int) string {
 		return seconds(v, more)
 	case Percent:
 		return trim(v, 2+more) + " %"
-	case "nodes", "pods", "replicas", "steps", "groups", "requests", "events", "", "swings", "decisions":
+	case "nodes", "pods", "replicas", "steps", "groups", "requests", "events", "", "swings", "decisions", "kills", "evictions", "resizes":
 		return trim(v, 3+more)
 	case "node-hours", "pod-hours", "replica-hours", "core-hours", "GiB-hours", "1/h":
 		return trim(v, 4+more)

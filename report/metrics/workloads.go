@@ -9,7 +9,7 @@ import (
 	reports "github.com/scalehist/scalehist/report"
 )
 
-// scaled are the metrics of workloads. A report has values of them where it has workloads: where controllers ran, or load was given. Other
+// scaled are the metrics of replicas and their work. A report has values of them where it has workloads: where controllers ran, or load was given. Other
 // reports, and tables of such only, are as if there were none.
 var scaled = []Metric{
 	{Name: "replicas.peak", Title: "most replicas at once", Unit: "replicas", Whole: true, Better: Neither, Total: Largest,
@@ -33,16 +33,49 @@ var scaled = []Metric{
 	{Name: "work.unserved", Title: "work that was not served", Unit: Percent, Better: Less, Total: NoTotal,
 		Definition: "Work that came in and was lost, or waits at the end: of the metric of a workload with the largest share. Cheaper because work was left undone is no saving.", Formula: "max over workloads and metrics of (lost + waiting) / in", Source: "conservation of work: in = served + lost + waiting",
 		of: ofWorkloads(unserved)},
+	{Name: "scale-from-zero.delay", Title: "longest time without a ready replica", Unit: Seconds, Better: Less, Total: Largest,
+		Definition: "The longest time for which a workload had work and no replica ready to do it: what its first request waited at zero, or would have, had it been held. Work that is divided is lost meanwhile, which work.unserved has.", Formula: "max over workloads and metrics of the longest time with demand(t) > 0 or a queue, and ready(t) = 0", Source: practice,
+		of: ofWorkloads(func(m *measured) (float64, string) {
+			return mostWork(m, func(x scalehist.WorkResult) float64 { return x.LongestUnreadySeconds })
+		})},
+	{Name: "work.unready-seconds", Title: "time without a ready replica", Unit: Seconds, Better: Less, Total: Sum,
+		Definition: "How long workloads had work and no replica ready to do it.", Formula: "max over workloads and metrics of the time with demand(t) > 0 or a queue, and ready(t) = 0", Source: practice,
+		of: ofWorkloads(func(m *measured) (float64, string) {
+			return mostWork(m, func(x scalehist.WorkResult) float64 { return x.UnreadySeconds })
+		})},
+}
+
+// family are metrics that only some reports have.
+type family struct {
+	title string
+	list  []Metric
+	has   func(*scalehist.ReplayReport) bool
+	// missing is why another report has no value.
+	missing string
+}
+
+var families = []family{
+	{"Of workloads, where controllers of workloads ran or load was given", scaled, hasWorkloads, noWorkloads},
+	{"Of what containers use and ask for, where usage is known or a vertical autoscaler ran", sized, hasUsage, noUsage},
+	{"Of how long work takes, where the load says how long it may", judged, hasLimit, noLimit},
 }
 
 // Workloads are the metrics of reports with workloads, in the order tables show them.
-func Workloads() []Metric { return slices.Clone(scaled) }
+func Workloads() []Metric {
+	var out []Metric
+	for _, f := range families {
+		out = append(out, f.list...)
+	}
+	return out
+}
 
-// Defined are the metrics that tables of some reports show: All, and Workloads where any of the reports has workloads.
+// Defined are the metrics that tables of some reports show: All, and those of Workloads that any of the reports has.
 func Defined(reports ...*scalehist.ReplayReport) []Metric {
 	out := All()
-	if slices.ContainsFunc(reports, hasWorkloads) {
-		out = append(out, scaled...)
+	for _, f := range families {
+		if slices.ContainsFunc(reports, f.has) {
+			out = append(out, f.list...)
+		}
 	}
 	return out
 }
@@ -113,11 +146,16 @@ func missingReplicas(m *measured) float64 {
 }
 
 func unserved(m *measured) (float64, string) {
+	return mostWork(m, func(x scalehist.WorkResult) float64 { return 100 * (x.Lost + x.Waiting) / x.In })
+}
+
+// mostWork is the largest value of the works of which something came in.
+func mostWork(m *measured, of func(scalehist.WorkResult) float64) (float64, string) {
 	largest := math.Inf(-1)
 	for _, w := range m.r.Workloads {
 		for _, x := range w.Work {
 			if x.In > 0 {
-				largest = max(largest, 100*(x.Lost+x.Waiting)/x.In)
+				largest = max(largest, of(x))
 			}
 		}
 	}

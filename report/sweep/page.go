@@ -92,7 +92,7 @@ func (s *Sweep) table(fold bool) table.Writer {
 	params := s.parameters()
 	head := table.Row{"", "#", "engine"}
 	for _, p := range params {
-		head = append(head, name(p))
+		head = append(head, name(short(p, params)))
 	}
 	for _, m := range s.Metrics {
 		head = append(head, name(m.Name))

@@ -30,7 +30,7 @@ func newExplainCommand(s console.IO) *cobra.Command {
 		Long: `explain reads a saved report (report.json, or the directory of replay --report-dir) and says in sentences what the
 autoscaler did about one thing, and why: about a pod, when it came, what each loop made of it, and why it is still pending;
 about a node group, why it grew and not another, or could not; about a node, why it stayed, since when it was unneeded, and how
-it went; about a workload that a controller scales, why it has as many replicas. It needs nothing but the report.`,
+it went; about a workload that a controller scales or sizes, why it has as many replicas, and why they ask for what they do. It needs nothing but the report.`,
 		Example: `  # Keep a report
   scalehist replay prod.db --report-dir gen/prod
 
@@ -44,7 +44,10 @@ it went; about a workload that a controller scales, why it has as many replicas.
   scalehist explain gen/prod --node workers-3
 
   # Why has this workload as many replicas at that instant?
-  scalehist explain gen/prod --workload Deployment/shop/web --at +8h30m`,
+  scalehist explain gen/prod --workload Deployment/shop/web --at +8h30m
+
+  # Why does this pod ask for 300m?
+  scalehist explain gen/prod --pod shop/web-3`,
 		Args:              console.ExactArgs("REPORT"),
 		ValidArgsFunction: console.CompleteReport,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,7 +59,7 @@ it went; about a workload that a controller scales, why it has as many replicas.
 	flags.StringVar(&f.pod, "pod", "", "explain a pod: namespace/name, or a name in namespace default")
 	flags.StringVar(&f.group, "node-group", "", "explain a node group")
 	flags.StringVar(&f.node, "node", "", "explain a node")
-	flags.StringVar(&f.work, "workload", "", "explain the replicas of a workload: KIND/NAMESPACE/NAME, or its name where that is the only one")
+	flags.StringVar(&f.work, "workload", "", "explain the replicas and requests of a workload: KIND/NAMESPACE/NAME, or its name where that is the only one")
 	flags.Var(&f.at, "at", "with --node-group and --workload: only the last decision about it by then")
 	for name, list := range map[string]func(*scalehist.ReplayReport) []string{
 		"pod": reports.PodNames, "node-group": reports.NodeGroupNames, "node": reports.NodeNames, "workload": reports.WorkloadNames,

@@ -92,6 +92,9 @@ func reportPages(t *testing.T) string {
 	scaled60, scaled75 := filepath.Join("..", "..", "..", "report", "testdata", "explain", "hpa60.json"), filepath.Join("..", "..", "..", "report", "testdata", "explain", "hpa75.json")
 	page("workloads.html", scaled60)
 	page("scaled.html", scaled60, scaled75, "--label", "60 %", "--label", "75 %")
+	sized := replayed("sized", "full-day", "--vertical", "vpa", "--objects", filepath.Join("..", "..", "..", "examples", "vertical", "web.yaml"), "--load", loadOfTwo(t))
+	page("vertical.html", sized)
+	page("right-sized.html", replayed("loaded", "full-day", "--load", loadOfTwo(t)), sized, "--label", "as recorded", "--label", "right-sized")
 	page("three.html", day, later, filepath.Join(day, "report.json"), "--label", "as recorded", "--label", "unneeded-time=40m", "--label", "the same again")
 	if err := reports.Save(filepath.Join(dir, "large"), largeReport(10_000, 200, 24*time.Hour)); err != nil {
 		t.Fatal(err)
@@ -101,6 +104,21 @@ func reportPages(t *testing.T) string {
 		t.Logf("large.html has %d kB, report.json beside it more", info.Size()/1000)
 	}
 	return dir
+}
+
+// loadOfTwo is the load of examples/vertical, with some for another workload.
+func loadOfTwo(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "vertical", "load.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "load.yaml")
+	b = append(b, "- {workload: ReplicaSet/default/db, metric: cpu, points: [{at: 0s, value: 100m}]}\n"...)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // largeReport is a day of a busy cluster, as a replay would report it: pods come and go all the time, nodes follow in waves,

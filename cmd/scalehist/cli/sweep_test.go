@@ -61,6 +61,57 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestSweepObjects: fields of objects are an axis like flags, in sweep and in compare, and what is not there is said before anything is replayed.
+func TestSweepObjects(t *testing.T) {
+	day := func(command string, args ...string) []string {
+		examples := filepath.Join("..", "..", "..", "examples", "horizontal")
+		return append([]string{command, fixture("full-day"), "--control-plane", "memory", "--from", "+8h", "--for", "3h", "--horizontal", "hpa",
+			"--objects", filepath.Join(examples, "web.yaml"), "--load", filepath.Join(examples, "load.yaml")}, args...)
+	}
+	const target = "HorizontalPodAutoscaler/web:spec.metrics[0].resource.target.averageUtilization"
+	code, stdout, stderr := run(t, t.Context(), day("sweep", "--vary", target+"=50,80", "--set", "expander=least-waste,most-pods", "--metric", "replicas.hours", "-o", "json")...)
+	if code != console.ExitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	var got sweep.Sweep
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	var labels []string
+	hours := map[string]float64{}
+	for _, r := range got.Rows {
+		labels = append(labels, r.Label())
+		hours[r.Settings[1].Value] = *r.Values[len(r.Values)-1].Value
+		if r.Settings[1].Name != target {
+			t.Errorf("a program reads %q, want the whole name", r.Settings[1].Name)
+		}
+	}
+	want := []string{
+		"virtualca expander=least-waste web:averageUtilization=50", "virtualca expander=least-waste web:averageUtilization=80",
+		"virtualca expander=most-pods web:averageUtilization=50", "virtualca expander=most-pods web:averageUtilization=80",
+	}
+	if diff := cmp.Diff(want, labels); diff != "" || hours["50"] < 1.2*hours["80"] {
+		t.Errorf("replica hours %v, rows (-want +got):\n%s", hours, diff)
+	}
+	if code, stdout, stderr = run(t, t.Context(), day("compare", "--vary", target+"=50,80")...); code != console.ExitOK || !strings.Contains(stdout, "web:averageUtilization=80") {
+		t.Errorf("compare: exit %d, %s\n%s", code, stderr, stdout)
+	}
+	for vary, want := range map[string]string{
+		"HorizontalPodAutoscaler/wep:spec.maxReplicas=1": "there is no such object: there are HorizontalPodAutoscaler/default/web",
+		"HorizontalPodAutoscaler/web:spec.maxReplica=1":  `unknown key "maxReplica"; did you mean "maxReplicas" or "minReplicas"?`,
+		"HorizontalPodAutoscaler/web:spec.maxReplicas=":  "want a field of an object and its values",
+		"expander=most-pods":                             "no field of an object: write KIND/NAME:FIELD",
+	} {
+		code, stdout, stderr := run(t, t.Context(), day("sweep", "--vary", vary)...)
+		if code != console.ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("--vary %s: exit %d, %s%s\nwant %q", vary, code, stdout, stderr, want)
+		}
+	}
+	if code, _, stderr := run(t, t.Context(), sweepArgs("--vary", target+"=1,2")...); code != console.ExitFailed || !strings.Contains(stderr, "there are no objects to change: give them with --objects") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
 // TestSweepJobs: how many replays run at once changes no byte.
 func TestSweepJobs(t *testing.T) {
 	for _, format := range []string{"text", "markdown", "json"} {

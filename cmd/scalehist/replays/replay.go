@@ -34,6 +34,7 @@ type ReplayFlags struct {
 	least    float64 // --min-agreement
 	eventDir string  // --event-reports
 	Plane    string
+	vary     []engines.FieldValue // other values of fields of objects
 	SettingsFlags
 }
 
@@ -270,7 +271,7 @@ func (f *ReplayFlags) options(cmd *cobra.Command, s console.IO, path string) ([]
 	if err != nil {
 		return nil, err
 	}
-	controls, err := engines.Controls(&settings, here)
+	controls, err := engines.ControlsWith(&settings, here, f.vary)
 	if err != nil {
 		return nil, err
 	}

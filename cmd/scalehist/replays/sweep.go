@@ -29,13 +29,14 @@ type sweepFlags struct {
 func newSweepCommand(s console.IO) *cobra.Command {
 	f := &sweepFlags{}
 	cmd := &cobra.Command{
-		Use:   "sweep FILE.db|--scenario NAME --set FLAG=VALUE,VALUE...",
+		Use:   "sweep FILE.db|--scenario NAME --set FLAG=VALUE,VALUE... --vary OBJECT:FIELD=VALUE,VALUE...",
 		Short: "Replay a history with every combination of autoscaler settings, and show which are worth having",
 		Long: `sweep replays a history once for each combination of the values given, on each engine, several at a time, and prints one
 table: a row a replay, a column a metric. Rows with * are the front: no other row is as good in both metrics of the plot and better in
 one. These are the cost (node hours without --prices) and the time pods waited, unless --x and --y say otherwise.
 
-An engine is replayed with the settings it takes; a setting that no engine takes is refused. The result is the same whatever --jobs is.
+An engine is replayed with the settings it takes; a setting that no engine takes is refused. --vary tries values of a field of an object of
+--objects, such as the target of a HorizontalPodAutoscaler. The result is the same whatever --jobs is.
 When it is stopped (Ctrl-C) it prints what is done. A replay that fails is a row that says so, and the exit code is 2.`,
 		Example: `  # Which expander, and how soon to scale down?
   scalehist sweep prod.db --set expander=least-waste,most-pods --set scale-down-unneeded-time=5m,10m,20m --prices prices.yaml --plot sweep.svg
@@ -45,6 +46,9 @@ When it is stopped (Ctrl-C) it prints what is done. A replay that fails is a row
 
   # The recommender's policies against the cluster autoscaler
   scalehist sweep prod.db --engine virtualca --engine recommender --set scoring=least-cost,least-waste --prices prices.yaml
+
+  # Which target of a horizontal autoscaler?
+  scalehist sweep prod.db --horizontal hpa --objects web.yaml --load load.yaml --vary 'HorizontalPodAutoscaler/web:spec.metrics[0].resource.target.averageUtilization=50,60,70'
 
   # Peak size against the wait of a pod, for a pull request
   scalehist sweep prod.db --set expander=least-waste,most-pods --x nodes.peak --y pending.p95 -o markdown`,

@@ -21,18 +21,19 @@ import (
 // maxPoints bounds a grid: more is a slip of the hand rather than a question.
 const maxPoints = 10_000
 
-// GridFlags say what compare and sweep replay: a recording on engines, with combinations of autoscaler flags. All else is
+// GridFlags say what compare and sweep replay: a recording on engines, with combinations of autoscaler flags and of fields of objects. All else is
 // the same for each replay, as 'scalehist replay' takes it.
 type GridFlags struct {
 	engines []string
 	sets    []string
+	varies  []string
 	Jobs    int
 	from    scenarioFlags
 	Replay  ReplayFlags
 }
 
 // gridFlagNames are the flags add adds: what goes with a recording and not with reports.
-var gridFlagNames = append([]string{"scenario", "fixtures", "engine", "set", "jobs", "control-plane"}, settingsFlagNames()...)
+var gridFlagNames = append([]string{"scenario", "fixtures", "engine", "set", "vary", "jobs", "control-plane"}, settingsFlagNames()...)
 
 func (f *GridFlags) add(cmd *cobra.Command) {
 	f.from.add(cmd)
@@ -41,6 +42,7 @@ func (f *GridFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.engines, "engine", nil, "an engine to replay with (repeatable): "+strings.Join(engines.Names(), ", ")+", or the URL of a recommender (default "+engines.Names()[0]+")")
 	flags.StringArrayVar(&f.sets, "set", nil, `values of an autoscaler flag to try (repeatable; all combinations are replayed): expander=least-waste,most-pods; quote a value with a comma: 'expander=price,"priority,least-waste"'`)
+	flags.StringArrayVar(&f.varies, "vary", nil, "values of a field of an object of --objects to try (repeatable; all combinations are replayed): HorizontalPodAutoscaler/web:spec.metrics[0].resource.target.averageUtilization=50,60,70")
 	flags.IntVar(&f.Jobs, "jobs", 0, "replays at once; changes no result (default: the processors, half of them with --control-plane "+harness.EnvTest+")")
 	r.SettingsFlags.Add(cmd)
 	addControlPlaneFlag(cmd, &r.Plane)
@@ -54,6 +56,10 @@ func (f *GridFlags) points(cmd *cobra.Command) ([]sweep.Point, error) {
 	params, err := sweep.ParseParameters(f.sets)
 	if err != nil {
 		return nil, console.UsageErrorf(cmd, "--set %v", err)
+	}
+	fields, err := f.fields(cmd)
+	if err != nil {
+		return nil, err
 	}
 	names := f.engines
 	if len(names) == 0 {
@@ -80,6 +86,7 @@ func (f *GridFlags) points(cmd *cobra.Command) ([]sweep.Point, error) {
 				refused[p.Name] = err
 			}
 		}
+		own = append(own, fields...)
 		if sweep.Size(own, maxPoints)+len(out) > maxPoints {
 			return nil, console.UsageErrorf(cmd, "--set: the grid has more than %d replays; try fewer values", maxPoints)
 		}
@@ -89,6 +96,23 @@ func (f *GridFlags) points(cmd *cobra.Command) ([]sweep.Point, error) {
 		if !taken[p.Name] {
 			return nil, console.UsageErrorf(cmd, "--set: %v", refused[p.Name])
 		}
+	}
+	return out, nil
+}
+
+// fields are the fields of objects that are tried.
+func (f *GridFlags) fields(cmd *cobra.Command) ([]sweep.Parameter, error) {
+	out, err := sweep.ParseFields(f.varies)
+	if err != nil {
+		return nil, console.UsageErrorf(cmd, "--vary %v", err)
+	}
+	for _, p := range out {
+		if _, err := engines.ParseObjectField(p.Name); err != nil {
+			return nil, console.UsageErrorf(cmd, "--vary %v", err)
+		}
+	}
+	if len(out) > 0 && f.Replay.Objects == "" {
+		return nil, console.UsageErrorf(cmd, "--vary %s: there are no objects to change: give them with --objects", out[0].Name)
 	}
 	return out, nil
 }
@@ -172,6 +196,13 @@ func (f *GridFlags) pointOptions(cmd *cobra.Command, s console.IO, path string, 
 		}
 	}
 	one.Flags = append(shared, p.Flags()...)
+	for _, set := range p.Fields() {
+		field, err := engines.ParseObjectField(set.Name)
+		if err != nil {
+			return nil, console.UsageErrorf(cmd, "--vary %v", err)
+		}
+		one.vary = append(one.vary, engines.FieldValue{Field: field, Value: set.Value})
+	}
 	return one.options(cmd, s, path)
 }
 

@@ -6,7 +6,8 @@ import { at, differing, last, type Model } from "./model";
 import type { Curve } from "./data";
 import type { Store } from "./store";
 import { colour, onTheme, palette } from "./theme";
-import { replicas } from "./workloads";
+import { requests, sized } from "./requests";
+import { plain, replicas } from "./workloads";
 
 export interface Line {
   name: string;
@@ -31,6 +32,22 @@ export interface Panel {
   top?: number;
   marks?: [number, number][];
   markText?: string;
+  /** most is the largest value that the axis must show; lines above it leave the chart. */
+  most?: number;
+  /** band are the numbers of two lines, the upper one first, between which is filled. */
+  band?: [number, number];
+  signs?: Sign[];
+  /** fractions: the axis may have them. */
+  fractions?: boolean;
+}
+
+/** Sign is something that happened, drawn at the foot of a chart. */
+export interface Sign {
+  at: number;
+  kind: string;
+  count: number;
+  colour: string;
+  hollow?: boolean;
 }
 
 interface Drawn {
@@ -38,6 +55,7 @@ interface Drawn {
   plot: uPlot;
   scrub: HTMLElement;
   values: HTMLElement[];
+  block: HTMLElement;
 }
 
 const shownGroups = 8;
@@ -106,6 +124,11 @@ export class Charts {
   private readonly readout = h("span", { class: "readout", "aria-hidden": "true" });
   private hover: number | null = null;
   private syncing = false;
+  private readonly sync = uPlot.sync("time");
+  /** sized are the workloads whose requests can be drawn, chosen is the one that is. */
+  private readonly sized: string[];
+  private chosen = "";
+  private readonly choice: HTMLSelectElement;
 
   constructor(
     private readonly models: Model[],
@@ -114,6 +137,8 @@ export class Charts {
     private readonly firstOn: string = "groups",
   ) {
     this.length = store.length;
+    this.sized = sized(models);
+    this.choice = h("select", { "aria-label": "Workload whose requests are drawn", onchange: () => this.choose(this.choice.value) }, this.sized.map((n) => h("option", { value: n }, plain(n)))) as HTMLSelectElement;
     const zoom = (label: string, text: string, f: () => void) => h("button", { type: "button", class: "small", "aria-label": label, title: label, onclick: f }, text);
     this.el = h("section", { class: "card charts", "aria-labelledby": "h-charts" },
       h("div", { class: "bar" },
@@ -135,9 +160,14 @@ export class Charts {
   /** mount draws; the element must be in the page, because the width counts. */
   mount(): void {
     const panels = panelsOf(this.models);
-    const sync = uPlot.sync("time");
-    panels.forEach((p, i) => this.draw(p, i === panels.length - 1, sync));
-    this.el.append(this.numbers(panels));
+    panels.forEach((p, i) => {
+      this.el.append(this.draw(p, i === panels.length - 1));
+      if (p.id === "replicas" && this.sized.length > 0) {
+        this.el.append(h("div", { class: "panel-head of-workload", id: "requests" }, h("h3", null, "Requests of ", this.sized.length > 1 ? this.choice : plain(this.sized[0]!))));
+        this.choose(this.sized[0]!);
+      }
+    });
+    this.el.append(this.numbers());
     const resize = () => {
       this.drawn.forEach((d) => d.plot.setSize({ width: this.width(), height: d.plot.height }));
       this.place();
@@ -145,7 +175,32 @@ export class Charts {
     new ResizeObserver(resize).observe(this.el);
     addEventListener("beforeprint", resize);
     onTheme(() => this.drawn.forEach((d) => d.plot.redraw(false)));
-    this.store.on(() => this.update());
+    this.store.on((now, before) => {
+      const name = now.selected !== before.selected && now.selected?.kind === "workload" ? this.models[now.selected.run]!.run.workloads![now.selected.row]!.name : "";
+      if (name && name !== this.chosen && this.sized.includes(name)) this.choose(name);
+      this.update();
+    });
+    this.update();
+  }
+
+  /** choose draws the requests of a workload, in place of those of another one. */
+  private choose(name: string): void {
+    this.chosen = this.choice.value = name;
+    const { min, max } = this.drawn[0]!.plot.scales.x!;
+    for (const d of this.drawn.filter((d) => d.panel.id.startsWith("requests-"))) {
+      this.sync.unsub(d.plot);
+      d.plot.destroy();
+      d.block.remove();
+      this.drawn.splice(this.drawn.indexOf(d), 1);
+    }
+    let after = this.el.querySelector("#requests")!;
+    for (const p of requests(this.models, name)) {
+      const block = this.draw(p, false);
+      after.after(block);
+      after = block;
+      const plot = this.drawn[this.drawn.length - 1]!.plot;
+      if (min != null && max != null) plot.setScale("x", { min, max });
+    }
     this.update();
   }
 
@@ -154,19 +209,19 @@ export class Charts {
     return Math.max(200, this.el.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
   }
 
-  private draw(panel: Panel, lowest: boolean, sync: uPlot.SyncPubSub): void {
+  /** draw makes a chart, to be put into the page. */
+  private draw(panel: Panel, lowest: boolean): HTMLElement {
     const values: HTMLElement[] = [];
     const legend = h("div", { class: "legend", role: "group", "aria-label": `Lines of ${panel.title}` });
     const holder = h("div", { class: "plot", role: "img", "aria-label": this.describe(panel) });
     holder.style.height = `${panel.height + (lowest ? 26 : 0)}px`;
     const block = h("div", { class: "panel", id: `chart-${panel.id}` }, h("div", { class: "panel-head" }, h("h3", null, panel.title, h("span", { class: "unit" }, panel.unit)), legend), holder);
-    this.el.append(block);
 
     const axis = { stroke: () => colour("--quiet"), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { show: false }, font: '11px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif' };
     const plot = new uPlot({
       width: this.width(), height: panel.height + (lowest ? 26 : 0), padding: [8, 26, 0, 0], legend: { show: false }, pxAlign: 1,
-      cursor: { sync: { key: sync.key, setSeries: false }, drag: { x: true, y: false, dist: 6 }, points: { size: 7 } },
-      scales: { x: { time: false, min: 0, max: this.length / 1000 }, y: { range: (_u, _min, max) => [0, panel.top && max <= panel.top ? panel.top : Math.max(1, (max ?? 0) * 1.12)] } },
+      cursor: { sync: { key: this.sync.key, setSeries: false }, drag: { x: true, y: false, dist: 6 }, points: { size: 7 } },
+      scales: { x: { time: false, min: 0, max: this.length / 1000 }, y: { range: (_u, _min, max) => panel.most !== undefined ? [0, Math.max(panel.most, 0.01) * 1.2] : [0, panel.top && max <= panel.top ? panel.top : Math.max(1, (max ?? 0) * 1.12)] } },
       axes: [
         { ...axis, size: lowest ? 26 : 4, incrs: steps, space: 70, values: (_u, list) => (lowest ? list.map((v) => tidy(v * 1000)) : list.map(() => "")) },
         { ...axis, size: 46, space: 26, incrs: ["groups", "replicas", "pending"].includes(panel.id) ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000] : undefined,
@@ -176,14 +231,15 @@ export class Charts {
         label: l.name, stroke: () => colour(l.colour), width: l.dots ? 1.5 : l.dash ? 1.75 : 2, dash: l.dots ? [2, 3] : l.dash ? [6, 4] : undefined, show: !l.quiet,
         fill: l.fill ? () => colour(l.fill!) : undefined, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false },
       }))],
+      bands: panel.band ? [{ series: panel.band, fill: () => colour("--recommended-area") }] : undefined,
       hooks: {
         drawClear: [(u) => this.bands(u, panel)],
-        draw: [(u) => this.firstLine(u, panel)],
+        draw: [(u) => this.firstLine(u, panel), (u) => this.signs(u, panel)],
         setCursor: [(u) => this.hovered(u)],
         setScale: [(u, key) => this.scaled(u, key)],
       },
     }, table(panel.lines, this.length), holder);
-    sync.sub(plot);
+    this.sync.sub(plot);
     const scrub = h("div", { class: "scrub-line" });
     plot.over.append(scrub);
     this.clicks(plot);
@@ -213,7 +269,34 @@ export class Charts {
       legend.append(more);
     }
     if (panel.marks?.length) legend.append(h("span", { class: "key band-key" }, h("span", { class: "swatch band" }), panel.markText));
-    this.drawn.push({ panel, plot, scrub, values });
+    for (const [kind, sign] of new Map((panel.signs ?? []).map((s) => [s.kind, s]))) {
+      const count = panel.signs!.filter((s) => s.kind === kind).reduce((n, s) => n + s.count, 0);
+      legend.append(h("span", { class: "key sign-key" }, h("span", { class: sign.hollow ? "sign hollow" : "sign", style: { "--line": `var(${sign.colour})` } }), kind, h("span", { class: "value" }, String(count))));
+    }
+    this.drawn.push({ panel, plot, scrub, values, block });
+    return block;
+  }
+
+  /** signs are triangles at the foot of a chart. */
+  private signs(u: uPlot, panel: Panel): void {
+    const { ctx, bbox } = u;
+    const px = devicePixelRatio;
+    ctx.save();
+    ctx.lineWidth = 1.25 * px;
+    for (const s of panel.signs ?? []) {
+      const x = u.valToPos(s.at / 1000, "x", true);
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      const foot = bbox.top + bbox.height - (s.hollow ? 10 : 1) * px;
+      ctx.strokeStyle = ctx.fillStyle = colour(s.colour);
+      ctx.beginPath();
+      ctx.moveTo(x, foot - 8 * px);
+      ctx.lineTo(x - 4 * px, foot);
+      ctx.lineTo(x + 4 * px, foot);
+      ctx.closePath();
+      if (s.hollow) ctx.stroke();
+      else ctx.fill();
+    }
+    ctx.restore();
   }
 
   private clicks(plot: uPlot): void {
@@ -320,16 +403,20 @@ export class Charts {
       const peak = l.curve.v.reduce((x, y) => Math.max(x, y), 0);
       return `${l.name} from ${p.write(l.curve.v[0] ?? 0)} to ${p.write(l.curve.v[l.curve.v.length - 1] ?? 0)}, at most ${p.write(peak)}`;
     });
+    for (const kind of new Set((p.signs ?? []).map((s) => s.kind))) lines.push(`${plural(p.signs!.filter((s) => s.kind === kind).reduce((n, s) => n + s.count, 0), "pod")} ${kind}`);
     const more = p.lines.length > 8 ? `; and ${plural(p.lines.length - 8, "more line")}` : "";
     return `${p.title} (${p.unit}) over ${offset(this.length).slice(1)}: ${lines.join("; ")}${more}. The numbers are in the table below the charts.`;
   }
 
   /** numbers is what the charts show, as a table; it is made when somebody opens it. */
-  private numbers(panels: Panel[]): HTMLElement {
+  private numbers(): HTMLElement {
     const holder = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers of the charts" });
     const details = h("details", { class: "numbers" }, h("summary", null, "The charts as a table"), holder);
+    let made: string | null = null;
     details.addEventListener("toggle", () => {
-      if (!details.open || holder.firstChild) return;
+      const panels = this.drawn.map((d) => d.panel);
+      if (!details.open || made === this.chosen) return;
+      made = this.chosen;
       const lines = panels.flatMap((p) => p.lines.map((l) => ({ p, l })));
       const moments = [...new Set(lines.flatMap(({ l }) => l.curve.t))].sort((x, y) => x - y);
       const most = 500;

@@ -37,6 +37,18 @@ export interface Workload {
   unserved?: string;
   wanted: Curve;
   ready: Curve;
+  sized?: Sized[];
+  marks?: { at: number; kind: string; pods: number }[];
+}
+
+/** One resource of all pods of a workload: CPU in cores, memory in GiB; -1 while it is unknown. */
+export interface Sized {
+  resource: string;
+  requested: Curve;
+  used?: Curve;
+  target?: Curve;
+  lower?: Curve;
+  upper?: Curve;
 }
 
 /** What a controller decided about the replicas of a workload. */
@@ -157,6 +169,8 @@ export interface Run {
   nodes: { name: string[]; group: number[]; asked: number[]; from: number[]; to: number[]; cpu: number[]; memory: number[] };
   pods: { name: string[]; owner: number[]; cpu: number[]; memory: number[]; follows: number[] };
   stays: { pod: number[]; node: number[]; from: number[]; to: number[] };
+  /** From at[i] on pod[i] asks for something else. */
+  resizes?: { pod: number[]; at: number[]; cpu: number[]; memory: number[] };
   curves: { pending: Curve; nodes: Curve; cpu?: Curve; memory?: Curve; cost?: Curve };
   decisions: Decision[];
   atEnd: [number, number][];

@@ -48,6 +48,8 @@ export class Model {
   /** workload names what a pod is a copy of, workloads ranks these names. */
   readonly workload: string[];
   readonly workloads: Map<string, number>;
+  /** changes are the rows of resizes by pod. */
+  private readonly changes = new Map<number, number[]>();
   /** ofNodes are the numbers of the decisions of the node autoscaler. */
   private readonly ofNodes: number[];
   private readonly nodeTimes: number[];
@@ -71,6 +73,7 @@ export class Model {
     for (const list of [this.times, run.stays.from, run.stays.to, run.nodes.from, run.nodes.to, run.nodes.asked, ...replicas]) {
       for (const t of list) if (t >= 0 && t <= run.length) all.add(t);
     }
+    run.resizes?.pod.forEach((pod, i) => this.changes.set(pod, [...(this.changes.get(pod) ?? []), i]));
     this.moments = [...all].sort((a, b) => a - b);
     // Workloads get colours in the order of how many pods they have; those of a node are grey.
     this.workload = run.pods.name.map((n, i) => workload(n, run.texts[run.pods.owner[i]!]));
@@ -131,10 +134,11 @@ export class Model {
         if (!s) continue;
         s.pods.push(pod);
         if (!pods.follows[pod]) out.running++;
-        if (pods.cpu[pod]! < 0) s.unknown++;
+        const [cpu, memory] = this.asks(pod, t);
+        if (cpu < 0) s.unknown++;
         else {
-          s.cpu += pods.cpu[pod]!;
-          s.memory += pods.memory[pod]!;
+          s.cpu += cpu;
+          s.memory += memory;
         }
       }
     }
@@ -142,6 +146,14 @@ export class Model {
       s.pods.sort((a, b) => pods.follows[b]! - pods.follows[a]! || this.rank(a) - this.rank(b) || pods.cpu[b]! - pods.cpu[a]! || a - b);
     }
     out.waiting.sort((a, b) => a.since - b.since || (pods.name[a.pod]! < pods.name[b.pod]! ? -1 : 1));
+    return out;
+  }
+
+  /** asks are the CPU (milli) and the memory (MiB) that a pod asks for at a moment, below 0 where the report does not have it. */
+  asks(pod: number, t: number): [number, number] {
+    const { pods, resizes } = this.run;
+    let out: [number, number] = [pods.cpu[pod]!, pods.memory[pod]!];
+    for (const i of this.changes.get(pod) ?? []) if (resizes!.at[i]! <= t) out = [resizes!.cpu[i]!, resizes!.memory[i]!];
     return out;
   }
 

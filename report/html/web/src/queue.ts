@@ -44,7 +44,8 @@ export class Queue {
   private row(i: number): Node[] {
     const w = this.now!.waiting[i]!;
     const { pods } = this.m.run;
-    const asks = pods.cpu[w.pod]! >= 0 ? `${cores(pods.cpu[w.pod]!)} CPU, ${gib(pods.memory[w.pod]!)}` : "";
+    const [cpu, memory] = this.m.asks(w.pod, this.now!.t);
+    const asks = cpu >= 0 ? `${cores(cpu)} CPU, ${gib(memory)}` : "";
     return [
       h("span", { class: "what" }, h("span", { class: "headline" }, pods.name[w.pod]!), h("span", { class: "sub" }, this.reason(i))),
       h("span", { class: "when right" }, `waits ${span(this.now!.t - w.since)}`, h("span", { class: "sub" }, asks)),
@@ -78,7 +79,7 @@ export class Selection {
     this.shown = key;
     const close = h("button", { type: "button", class: "small", onclick: () => this.store.set({ selected: null }) }, "close");
     const head = (name: string) => h("div", { class: "bar" }, h("h2", null, h("span", { class: "what-kind" }, `${sel.kind} `), name, this.models.length > 1 ? h("span", { class: `run-tag run-${m.name}` }, m.name) : null), close);
-    if (sel.kind === "pod") fill(this.el, head(m.run.pods.name[sel.row]!), this.pod(m, sel.row));
+    if (sel.kind === "pod") fill(this.el, head(m.run.pods.name[sel.row]!), this.pod(m, sel.row, moment.t));
     else if (sel.kind === "node") fill(this.el, head(m.run.nodes.name[sel.row]!), this.node(m, sel.run, sel.row, moment));
     else if (sel.kind === "workload") {
       const w = m.run.workloads![sel.row]!;
@@ -90,8 +91,9 @@ export class Selection {
     return h("button", { type: "button", class: "link", onclick: () => this.store.set({ t, playing: false }) }, text);
   }
 
-  private pod(m: Model, row: number): Node[] {
+  private pod(m: Model, row: number, t: number): Node[] {
     const { pods, nodes, length, texts, atEnd } = m.run;
+    const [cpu, memory] = m.asks(row, t);
     const story = m.story(row);
     const bar = h("div", { class: "life", role: "img", "aria-label": story.map((s) => `${s.node === WAITING ? "waiting" : "on " + (nodes.name[s.node] ?? "a node the report does not name")} from ${offset(s.from)}${s.to < 0 ? "" : " to " + offset(s.to)}`).join(", ") });
     for (const s of story) {
@@ -102,7 +104,7 @@ export class Selection {
     }
     const end = atEnd.find(([p]) => p === row);
     return [
-      facts([["workload", texts[pods.owner[row]!] ?? m.workload[row]!], ["asks for", pods.cpu[row]! < 0 ? "unknown: the report does not say" : `${cores(pods.cpu[row]!)} CPU, ${gib(pods.memory[row]!)} memory`]]), bar,
+      facts([["workload", texts[pods.owner[row]!] ?? m.workload[row]!], ["asks for", cpu < 0 ? "unknown: the report does not say" : `${cores(cpu)} CPU, ${gib(memory)} memory`]]), bar,
       h("ol", { class: "story" }, story.map((s) => h("li", null, this.jump(s.from, offset(s.from)),
         s.node === WAITING ? ` without a node${s.to < 0 ? " to the end" : ` for ${span(s.to - s.from)}`}` : ` on ${nodes.name[s.node] ?? "a node the report does not name"}${s.to < 0 ? " to the end" : ` until ${offset(s.to)}`}`))),
       ...(end ? [h("p", { class: "note" }, `The scheduler at the end: ${texts[end[1]]}`)] : []),
@@ -117,9 +119,10 @@ export class Selection {
     const out: Node[] = [facts([...nodeFacts(m, row, state), ...(said ? [["the autoscaler says", said] as [string, string]] : [])])];
     if (!state) out.push(h("p", { class: "note" }, `It is not there at ${offset(now.t)}. `, this.jump(m.run.nodes.from[row]!, "Go to when it came.")));
     else if (state.pods.length > 0) {
+      const size = ([cpu, memory]: [number, number]) => (cpu < 0 ? "unknown size" : `${cores(cpu)} CPU, ${gib(memory)}`);
       out.push(h("ul", { class: "pods" }, state.pods.slice(0, 200).map((p) => h("li", null,
         h("button", { type: "button", class: "link", onclick: () => this.store.set({ selected: { kind: "pod", run, row: p } }) }, m.run.pods.name[p]!),
-        h("span", { class: "meta" }, m.run.pods.cpu[p]! < 0 ? "unknown size" : `${cores(m.run.pods.cpu[p]!)} CPU, ${gib(m.run.pods.memory[p]!)}`)))));
+        h("span", { class: "meta" }, size(m.asks(p, now.t)))))));
     }
     return out;
   }

@@ -48,7 +48,7 @@ const figures: Figure[] = [
   { label: "Unschedulable", value: text("unschedulable"), note: () => "at the end", better: "unschedulable" },
   { label: "CPU utilisation", value: () => null, exact: { of: (r) => find(r, "utilization.cpu")?.value, digits: 1, unit: " %" }, note: () => "requested, mean", better: "utilization.cpu" },
   { label: "Most replicas", value: text("replicas.peak"), note: (r) => `${text("replicas.churn")(r) ?? "?"} up and down` },
-  { label: "Work not served", value: text("work.unserved"), note: () => "lost or waits", better: "work.unserved" },
+  { label: "Unserved work", value: text("work.unserved"), note: () => "lost or waits", better: "work.unserved" },
   { label: "Cost", value: () => null, exact: { of: (r) => (r.currency ? find(r, "cost")?.value : undefined), digits: 2 }, note: (r) => `${r.currency}, ${(find(r, "node-hours")?.value ?? 0).toFixed(1)} node-h`, better: "cost" },
 ];
 

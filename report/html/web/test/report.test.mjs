@@ -220,6 +220,30 @@ check("a workload tells about itself", "workloads.html", async (page) => {
   await page.waitForFunction(() => location.hash === "#workload=ReplicaSet/default/web&t=+23m45s");
 });
 
+check("requests are drawn with what was used, recommended and done for them, a workload at a time", "vertical.html", async (page) => {
+  const cpu = page.locator("#chart-requests-cpu"), memory = page.locator("#chart-requests-memory");
+  await becomes(page, ".time", "+9h35m0s");
+  assert.match(await cpu.innerText(), /CPU[\s\S]*cores of all pods[\s\S]*requested[\s\S]*3\.12[\s\S]*used[\s\S]*2\.47[\s\S]*recommended[\s\S]*evicted[\s\S]*43/);
+  assert.match(await memory.locator(".plot").getAttribute("aria-label"), /requested from .* used from .* recommended from .* 43 pods evicted/);
+  assert.match(await page.locator("#chart-used").innerText(), /CPU\s*5\d %/);
+  await page.locator("#requests select").selectOption("ReplicaSet/default/db");
+  assert.match(await cpu.innerText(), /requested[\s\S]*used[\s\S]*0\.10/);
+  assert.doesNotMatch(await cpu.innerText(), /evicted|recommended/);
+  assert.equal(await page.locator("#chart-requests-cpu").count(), 1);
+  await page.locator(".numbers summary").click();
+  assert.match(await page.locator(".numbers thead").innerText(), /CPU, requested/);
+  await page.locator(".below .link", { hasText: "ReplicaSet/default/web" }).click();
+  await becomes(page, "#chart-requests-cpu", "evicted");
+  assert.equal(await page.locator("#requests select").inputValue(), "ReplicaSet/default/web");
+  await page.locator(".tools button", { hasText: "+" }).click();
+  await settled(page);
+}, { hash: "#t=+9h35m" });
+
+check("requests of two runs are over each other", "right-sized.html", async (page) => {
+  await becomes(page, ".time", "+9h35m0s");
+  assert.match(await page.locator("#chart-requests-cpu").innerText(), /requested\s*14\.4\s*3\.12[\s\S]*used\s*2\.47\s*2\.47[\s\S]*recommended\s*2\.61[\s\S]*evicted B\s*43/);
+}, { hash: "#t=+9h35m" });
+
 check("two runs part where a controller decides otherwise", "scaled.html", async (page) => {
   await becomes(page, ".callout.first", "The runs part at +8m30s (hpa)");
   assert.match(await page.locator(".callout.first").innerText(), /default\/web 16 → 8[\s\S]*default\/web 16 → 6/);
@@ -229,7 +253,7 @@ check("two runs part where a controller decides otherwise", "scaled.html", async
 });
 
 check("a report without controllers has nothing of them", "burst.html", async (page) => {
-  assert.equal(await page.locator("#chart-replicas").count(), 0);
+  assert.equal(await page.locator("#chart-replicas, #requests").count(), 0);
   assert.equal(await page.locator(".kinds").count(), 1);
   assert.doesNotMatch(await page.locator("main").innerText(), /replica/i);
 });
@@ -240,7 +264,7 @@ check("of several runs two are chosen", "three.html", async (page) => {
   assert.equal(await page.locator(".callout.ok").count(), 1);
 }, { hash: "#a=0&b=1" });
 
-for (const file of ["burst.html", "day.html", "compare.html", "workloads.html", "scaled.html"]) {
+for (const file of ["burst.html", "day.html", "compare.html", "workloads.html", "scaled.html", "vertical.html", "right-sized.html"]) {
   for (const colorScheme of ["light", "dark"]) {
     check(`${file} is for everybody, ${colorScheme}`, file, async (page) => {
       await page.locator("button.node").first().click();

@@ -9,6 +9,7 @@ for (const [name, file, hash, options] of [
   ["report-day", "day.html", "#loop=743", { colorScheme: "dark", viewport: { width: 1360, height: 1475 } }],
   ["report-compare", "compare.html", "", { viewport: { width: 1360, height: 1540 } }],
   ["report-horizontal", "scaled.html", "", { viewport: { width: 1360, height: 1540 } }],
+  ["report-vertical", "right-sized.html", "#t=+9h35m", { viewport: { width: 1360, height: 1760 } }],
   ["report-phone", "burst.html", "#loop=2", { viewport: { width: 390, height: 1000 }, colorScheme: "dark" }],
 ]) {
   const { page, context, wrong } = await open(browser, file, hash, options);
