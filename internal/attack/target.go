@@ -122,6 +122,8 @@ var excused = map[string]string{
 	"horizontal serve":     "needs a cluster; what broken triggers and answers of Prometheus do is for the tests of recommender/horizontal/elasti",
 	"generate":             "reads no input",
 	"env":                  "reads a history as backtest does; requests that are wrong are for the tests of recommender/vertical/env",
+	"prometheus":           "is a group of commands",
+	"prometheus serve":     "reads a history as export does; requests are for the fuzz test of recorder/promserve",
 	"provider":             "is a group of commands",
 	"provider serve":       "speaks gRPC, whose messages package externalgrpc is fuzzed with; its files are read as by import and record",
 	"provider conformance": "reads no input; what a hostile provider answers is for the tests of package virtualca/nodegroups",
