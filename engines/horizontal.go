@@ -331,6 +331,9 @@ type hpaMetrics struct {
 // Resource implements hpa.Metrics.
 func (m *hpaMetrics) Resource(name corev1.ResourceName, container string) (hpametrics.PodMetricsInfo, error) {
 	out := m.perPod(container, string(name))
+	if err := m.failure(string(name)); err != nil {
+		return nil, err
+	}
 	if len(out) == 0 {
 		return nil, errors.New("no metrics returned from resource metrics API")
 	}
@@ -340,6 +343,9 @@ func (m *hpaMetrics) Resource(name corev1.ResourceName, container string) (hpame
 // Pods implements hpa.Metrics.
 func (m *hpaMetrics) Pods(metric autoscalingv2.MetricIdentifier) (hpametrics.PodMetricsInfo, error) {
 	out := m.perPod("", metric.Name)
+	if err := m.failure(metric.Name); err != nil {
+		return nil, err
+	}
 	if len(out) == 0 {
 		return nil, errors.New("no metrics returned from custom metrics API")
 	}
@@ -370,6 +376,9 @@ func (m *hpaMetrics) Object(_ autoscalingv2.CrossVersionObjectReference, metric 
 
 // External implements hpa.Metrics.
 func (m *hpaMetrics) External(metric autoscalingv2.MetricIdentifier) ([]int64, error) {
+	if err := m.failure(metric.Name); err != nil {
+		return nil, err
+	}
 	var out []int64
 	for _, w := range m.meter.Named(m.w.Namespace, metric.Name) {
 		if v, ok := m.meter.Value(m.now, w, metric.Name); ok {
@@ -382,5 +391,11 @@ func (m *hpaMetrics) External(metric autoscalingv2.MetricIdentifier) ([]int64, e
 	return out, nil
 }
 
-// milli is a value in thousandths, rounded up as quantities are.
-func milli(v float64) int64 { return int64(math.Ceil(v*1000 - 1e-6)) }
+// milli is a value in thousandths, rounded up as quantities are. They have no NaN: adapters of Prometheus make 0 of it
+// (https://github.com/kubernetes-sigs/prometheus-adapter, pkg/custom-provider).
+func milli(v float64) int64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return int64(math.Ceil(v*1000 - 1e-6))
+}
