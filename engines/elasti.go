@@ -228,23 +228,9 @@ func (c *elastiController) Ask(_ context.Context, query string, at time.Time) ([
 	if err := c.failure(query); err != nil {
 		return nil, err
 	}
-	var out []float64
-	for _, namespace := range c.namespaces() {
-		for _, w := range c.env.Meter.Named(namespace, query) {
-			if v, ok := c.env.Meter.Value(at, w, query); ok {
-				out = append(out, v)
-			}
-		}
-	}
-	return out, nil
-}
-
-// namespaces are those of the ElastiServices, sorted.
-func (c *elastiController) namespaces() []string {
-	var out []string
+	var namespaces []string
 	for _, s := range c.services {
-		out = append(out, s.target.Namespace)
+		namespaces = append(namespaces, s.target.Namespace)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return askLoad(c.env.Meter, namespaces, query, at), nil
 }

@@ -25,7 +25,7 @@ import (
 const hpaName = "hpa"
 
 // HorizontalNames are the controllers of replicas that Horizontal knows, and the one that the harness has itself.
-func HorizontalNames() []string { return []string{elastiName, hpaName, harness.Recorded} }
+func HorizontalNames() []string { return []string{elastiName, hpaName, kedaName, harness.Recorded} }
 
 // Horizontal is the controller of replicas of a name; nil for the one of the harness.
 func Horizontal(name string) (harness.NewController, error) {
@@ -34,6 +34,8 @@ func Horizontal(name string) (harness.NewController, error) {
 		return HPA(hpa.Defaults()), nil
 	case elastiName:
 		return Elasti(), nil
+	case kedaName:
+		return KEDA(hpa.Defaults()), nil
 	case harness.Recorded:
 		return nil, nil
 	}
