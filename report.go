@@ -187,6 +187,17 @@ type WorkResult struct {
 	Overrun   float64 `json:"overrun,omitempty"`
 	// UnknownSeconds is how long the demand was not known.
 	UnknownSeconds float64 `json:"unknownSeconds,omitempty"`
+	// Held is the part of Served that came while nobody was ready, and waited.
+	Held *HeldWork `json:"held,omitempty"`
+}
+
+// HeldWork is work that waited for a first replica: how much, and how long in seconds, by percentiles of the work.
+type HeldWork struct {
+	Work       float64 `json:"work"`
+	P50Seconds float64 `json:"p50Seconds"`
+	P90Seconds float64 `json:"p90Seconds"`
+	P99Seconds float64 `json:"p99Seconds"`
+	MaxSeconds float64 `json:"maxSeconds"`
 }
 
 // SizeAt is a target size from an offset on.

@@ -51,6 +51,7 @@ type Account struct {
 	index    map[string]int // of replicas, by pod
 	ready    int
 	balance  Balance
+	held     held
 }
 
 // replica is a Replica with what it has done.
@@ -74,7 +75,7 @@ func NewAccount(s *Series, window time.Duration) *Account {
 // Replicas says who does the work from now on.
 func (a *Account) Replicas(now time.Time, list []Replica) {
 	a.advance(now)
-	was, before := a.replicas, a.index
+	was, before, idle := a.replicas, a.index, a.ready == 0
 	a.replicas, a.index, a.ready = make([]replica, 0, len(list)), make(map[string]int, len(list)), 0
 	for _, r := range list {
 		var next replica
@@ -97,6 +98,9 @@ func (a *Account) Replicas(now time.Time, list []Replica) {
 		}
 		a.index[r.Pod] = len(a.replicas)
 		a.replicas = append(a.replicas, next)
+	}
+	if a.series.Sharing == Held && idle && a.ready > 0 {
+		a.release(now)
 	}
 }
 
@@ -173,7 +177,12 @@ func (a *Account) work(seconds float64) {
 	if !known {
 		a.balance.Unknown += seconds
 	}
-	if a.series.Sharing != Divided && a.series.Sharing != Queued {
+	switch {
+	case a.series.Sharing == Held && a.ready == 0:
+		a.hold(demand, seconds)
+		return
+	case a.series.Sharing == Held:
+	case a.series.Sharing != Divided && a.series.Sharing != Queued:
 		for i := range a.replicas {
 			if used, known := a.series.of(&a.replicas[i].Replica, a.at); known && a.series.perReplica() {
 				a.balance.compare(&a.replicas[i].Replica, used*seconds, seconds)

@@ -197,13 +197,14 @@ func (m *Meter) Named(namespace, metric string) []scalehist.WorkloadRef {
 type Entry struct {
 	Series  *Series
 	Balance Balance
+	Delays  Delays
 }
 
 // Balances are what became of the work of each series by now, in the order of the series.
 func (m *Meter) Balances(now time.Time) []Entry {
 	out := make([]Entry, 0, len(m.accounts))
 	for _, a := range m.accounts {
-		out = append(out, Entry{a.series, a.Balance(now)})
+		out = append(out, Entry{a.series, a.Balance(now), a.Delays(now)})
 	}
 	return out
 }

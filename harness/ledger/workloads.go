@@ -164,12 +164,20 @@ func (l *Ledger) Controllers(out *scalehist.ReplayReport, balances []load.Entry)
 					Metric: s.Metric, Container: s.Container,
 					In: micro(b.Balance.In), Served: micro(b.Balance.Served), Lost: micro(b.Balance.Lost), Waiting: micro(b.Balance.Waiting),
 					Throttled: micro(b.Balance.Throttled), Requested: micro(b.Balance.Requested), Slack: micro(b.Balance.Slack), Overrun: micro(b.Balance.Overrun),
-					UnknownSeconds: micro(b.Balance.Unknown),
+					UnknownSeconds: micro(b.Balance.Unknown), Held: heldWork(b.Delays),
 				})
 			}
 		}
 		out.Workloads = append(out.Workloads, next)
 	}
+}
+
+// heldWork is nil where nothing was held.
+func heldWork(d load.Delays) *scalehist.HeldWork {
+	if d.Work == 0 {
+		return nil
+	}
+	return &scalehist.HeldWork{Work: micro(d.Work), P50Seconds: micro(d.P50), P90Seconds: micro(d.P90), P99Seconds: micro(d.P99), MaxSeconds: micro(d.Max)}
 }
 
 // micro leaves out what sums of floating point are not exact in.
