@@ -232,5 +232,5 @@ func (c *elastiController) Ask(_ context.Context, query string, at time.Time) ([
 	for _, s := range c.services {
 		namespaces = append(namespaces, s.target.Namespace)
 	}
-	return askLoad(c.env.Meter, namespaces, query, at), nil
+	return askLoad(c.env.Meter, namespaces, query, at)
 }

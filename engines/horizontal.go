@@ -381,11 +381,13 @@ func (m *hpaMetrics) External(metric autoscalingv2.MetricIdentifier) ([]int64, e
 	if err := m.failure(metric.Name); err != nil {
 		return nil, err
 	}
+	values, err := askLoad(m.meter, []string{m.w.Namespace}, metric.Name, m.now)
+	if err != nil {
+		return nil, err
+	}
 	var out []int64
-	for _, w := range m.meter.Named(m.w.Namespace, metric.Name) {
-		if v, ok := m.meter.Value(m.now, w, metric.Name); ok {
-			out = append(out, milli(v))
-		}
+	for _, v := range values {
+		out = append(out, milli(v))
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("the load has no metric %s in namespace %s now", metric.Name, m.w.Namespace)

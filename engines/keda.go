@@ -274,19 +274,5 @@ func (c *kedaController) Ask(_ context.Context, query string, at time.Time) ([]f
 	for _, s := range c.scaled {
 		namespaces = append(namespaces, s.target.Namespace)
 	}
-	return askLoad(c.env.Meter, namespaces, query, at), nil
-}
-
-// askLoad gives the values of the metrics of a name in some namespaces.
-func askLoad(m *load.Meter, namespaces []string, metric string, at time.Time) []float64 {
-	slices.Sort(namespaces)
-	var out []float64
-	for _, namespace := range slices.Compact(namespaces) {
-		for _, w := range m.Named(namespace, metric) {
-			if v, ok := m.Value(at, w, metric); ok {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
+	return askLoad(c.env.Meter, namespaces, query, at)
 }
