@@ -123,3 +123,20 @@ func TestHPAAndFailingMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultsOfMetricsNeedSomebodyWhoReadsThem: such a fault would do nothing otherwise.
+func TestFaultsOfMetricsNeedSomebodyWhoReadsThem(t *testing.T) {
+	_, err := harness.Play(t.Context(), filepath.Join("..", "fixtures", "full-day", "recording.db"), nil, harness.WithAutoscaler(ClusterAutoscaler()), harness.OnControlPlane(harness.Memory),
+		harness.WithFaults(trace.Fault{Kind: trace.FaultMetricsDown}))
+	if err == nil || !strings.Contains(err.Error(), "no autoscaler of workloads that would read them") {
+		t.Errorf("%v, want an error that says so", err)
+	}
+}
+
+// TestForecastsAreAskedByName: a name that is no forecast is an error of the metric, not of the replay.
+func TestForecastsAreAskedByName(t *testing.T) {
+	r := faulty(t, Elasti(), strings.Replace(elastiWeb, `"requests"`, `"forecast:requests:1h"`, 1), "", steps("requests", load.External, 0, map[time.Duration]float64{0: 0}))
+	if text := reasons(r); !strings.Contains(text, "write forecast:METRIC:SEASON:LEAD") {
+		t.Errorf("reasons %s, want how it is written", text)
+	}
+}
