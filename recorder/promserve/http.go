@@ -242,7 +242,7 @@ func (s *Server) metadata(r *http.Request) (any, annotations.Annotations, error)
 		if c.selector != nil {
 			names = nil
 			for _, l := range c.labels {
-				names = append(names, l.Get(labels.MetricName))
+				names = append(names, l.Get(model.MetricNameLabel))
 			}
 		}
 		for _, n := range unique(names) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -155,7 +156,7 @@ func (s *Server) selected(selectors []string) ([]labels.Labels, error) {
 	add := func(c candidate, matchers []*labels.Matcher) {
 		for _, l := range c.labels {
 			if c.byName {
-				l = labels.NewBuilder(l).Set(labels.MetricName, c.name).Labels()
+				l = labels.NewBuilder(l).Set(model.MetricNameLabel, c.name).Labels()
 			}
 			if matches(l, matchers) {
 				found[l.String()] = l

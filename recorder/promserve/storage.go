@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
@@ -92,7 +93,7 @@ func (s source) read(ctx context.Context, c candidate, from, to time.Time, match
 		}
 		b := labels.NewBuilder(labels.FromMap(v.Labels))
 		if c.byName {
-			b.Set(labels.MetricName, c.name)
+			b.Set(model.MetricNameLabel, c.name)
 		}
 		l := b.Labels()
 		if !matches(l, matchers) {
