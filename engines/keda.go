@@ -92,8 +92,8 @@ func (c *kedaController) set(now time.Time, o scalehist.Object, atStart bool) er
 	if err != nil { // what is given was refused before: this one was recorded
 		c.env.Warn(fmt.Sprintf("keda leaves a workload as it was recorded: %v", err))
 	}
-	if object == nil || err != nil {
-		return nil
+	if object == nil {
+		return nil //nolint:nilerr // it is in the warnings
 	}
 	name, ref := scaledObjectName(o), object.Spec.ScaleTargetRef
 	target := scalehist.WorkloadRef{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: object.Namespace, Name: ref.Name}

@@ -9,7 +9,7 @@ import (
 )
 
 // noAnswer is why those who wait so long get no answer about a metric, and whether it took too long; nil if they get one.
-func noAnswer(m *load.Meter, now time.Time, metric string, patience time.Duration) (err error, slow bool) { //nolint:revive // the error is the answer
+func noAnswer(m *load.Meter, now time.Time, metric string, patience time.Duration) (err error, slow bool) {
 	switch f, hit := m.Fault(now, metric); {
 	case !hit:
 	case f.Kind == load.FaultDown:
