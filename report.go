@@ -204,12 +204,23 @@ type WorkResult struct {
 	LongestUnreadySeconds float64 `json:"longestUnreadySeconds,omitempty"`
 	// Used is what the replicas used together over time: of cpu in cores, of memory in bytes.
 	Used []UsedAt `json:"used,omitempty"`
+	// Held is the part of Served that came while nobody was ready, and waited.
+	Held *HeldWork `json:"held,omitempty"`
 }
 
 // UsedAt is what the replicas of a workload used together from an offset on, as a mean of five minutes; nil where it is not known.
 type UsedAt struct {
 	Offset Duration `json:"offset"`
 	Value  *float64 `json:"value,omitempty"`
+}
+
+// HeldWork is work that waited for a first replica: how much, and how long in seconds, by percentiles of the work.
+type HeldWork struct {
+	Work       float64 `json:"work"`
+	P50Seconds float64 `json:"p50Seconds"`
+	P90Seconds float64 `json:"p90Seconds"`
+	P99Seconds float64 `json:"p99Seconds"`
+	MaxSeconds float64 `json:"maxSeconds"`
 }
 
 // SizeAt is a target size from an offset on.

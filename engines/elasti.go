@@ -22,7 +22,7 @@ import (
 const elastiName = "elasti"
 
 // Elasti scales the targets of the ElastiServices among the objects to zero and back, by the policy of package elasti. Queries of triggers are
-// the names of metrics of the load; Prometheus is always there. Cooldowns count from the start of the replay.
+// the names of metrics of the load; Prometheus is there but for faults. Cooldowns count from the start of the replay.
 func Elasti() harness.NewController {
 	return func(env harness.ControllerEnv) (scalehist.Controller, error) {
 		c := &elastiController{env: env, next: env.Start.Add(elasti.DefaultInterval), now: env.Start}
@@ -193,14 +193,24 @@ func (c *elastiController) scaler(metadata json.RawMessage, cooldown time.Durati
 	if err != nil {
 		return nil, err
 	}
-	return replayedTrigger{elasti.NewPrometheus(m, cooldown, c, replayClock{c})}, nil
+	return replayedTrigger{elasti.NewPrometheus(m, cooldown, c, replayClock{c}), c, m.Query, cooldown}, nil
 }
 
-// replayedTrigger asks a Prometheus that is always there.
-type replayedTrigger struct{ *elasti.Prometheus }
+// replayedTrigger asks a Prometheus that is there but for the faults of the scenario.
+type replayedTrigger struct {
+	*elasti.Prometheus
+	c        *elastiController
+	query    string
+	cooldown time.Duration
+}
 
 // IsHealthy implements elasti.Scaler.
-func (replayedTrigger) IsHealthy(context.Context) (bool, error) { return true, nil }
+func (t replayedTrigger) IsHealthy(context.Context) (bool, error) {
+	if err := t.c.failure(t.query); err != nil {
+		return false, err
+	}
+	return !t.c.env.Meter.WasAway(t.c.now.Add(-t.cooldown), t.c.now), nil
+}
 
 // replayClock is the instant of the run.
 type replayClock struct{ c *elastiController }
@@ -215,23 +225,12 @@ var _ clock.PassiveClock = replayClock{}
 
 // Ask implements elasti.Asker: the query is the name of a metric of the load, in whatever namespace.
 func (c *elastiController) Ask(_ context.Context, query string, at time.Time) ([]float64, error) {
-	var out []float64
-	for _, namespace := range c.namespaces() {
-		for _, w := range c.env.Meter.Named(namespace, query) {
-			if v, ok := c.env.Meter.Value(at, w, query); ok {
-				out = append(out, v)
-			}
-		}
+	if err := c.failure(query); err != nil {
+		return nil, err
 	}
-	return out, nil
-}
-
-// namespaces are those of the ElastiServices, sorted.
-func (c *elastiController) namespaces() []string {
-	var out []string
+	var namespaces []string
 	for _, s := range c.services {
-		out = append(out, s.target.Namespace)
+		namespaces = append(namespaces, s.target.Namespace)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return askLoad(c.env.Meter, namespaces, query, at)
 }

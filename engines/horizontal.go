@@ -25,7 +25,7 @@ import (
 const hpaName = "hpa"
 
 // HorizontalNames are the controllers of replicas that Horizontal knows, and the one that the harness has itself.
-func HorizontalNames() []string { return []string{elastiName, hpaName, harness.Recorded} }
+func HorizontalNames() []string { return []string{elastiName, hpaName, kedaName, harness.Recorded} }
 
 // Horizontal is the controller of replicas of a name; nil for the one of the harness.
 func Horizontal(name string) (harness.NewController, error) {
@@ -34,6 +34,8 @@ func Horizontal(name string) (harness.NewController, error) {
 		return HPA(hpa.Defaults()), nil
 	case elastiName:
 		return Elasti(), nil
+	case kedaName:
+		return KEDA(hpa.Defaults()), nil
 	case harness.Recorded:
 		return nil, nil
 	}
@@ -357,6 +359,9 @@ type hpaMetrics struct {
 // Resource implements hpa.Metrics.
 func (m *hpaMetrics) Resource(name corev1.ResourceName, container string) (hpametrics.PodMetricsInfo, error) {
 	out := m.perPod(container, string(name))
+	if err := m.failure(string(name)); err != nil {
+		return nil, err
+	}
 	if len(out) == 0 {
 		return nil, errors.New("no metrics returned from resource metrics API")
 	}
@@ -366,6 +371,9 @@ func (m *hpaMetrics) Resource(name corev1.ResourceName, container string) (hpame
 // Pods implements hpa.Metrics.
 func (m *hpaMetrics) Pods(metric autoscalingv2.MetricIdentifier) (hpametrics.PodMetricsInfo, error) {
 	out := m.perPod("", metric.Name)
+	if err := m.failure(metric.Name); err != nil {
+		return nil, err
+	}
 	if len(out) == 0 {
 		return nil, errors.New("no metrics returned from custom metrics API")
 	}
@@ -396,11 +404,16 @@ func (m *hpaMetrics) Object(_ autoscalingv2.CrossVersionObjectReference, metric 
 
 // External implements hpa.Metrics.
 func (m *hpaMetrics) External(metric autoscalingv2.MetricIdentifier) ([]int64, error) {
+	if err := m.failure(metric.Name); err != nil {
+		return nil, err
+	}
+	values, err := askLoad(m.meter, []string{m.w.Namespace}, metric.Name, m.now)
+	if err != nil {
+		return nil, err
+	}
 	var out []int64
-	for _, w := range m.meter.Named(m.w.Namespace, metric.Name) {
-		if v, ok := m.meter.Value(m.now, w, metric.Name); ok {
-			out = append(out, milli(v))
-		}
+	for _, v := range values {
+		out = append(out, milli(v))
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("the load has no metric %s in namespace %s now", metric.Name, m.w.Namespace)
@@ -408,5 +421,11 @@ func (m *hpaMetrics) External(metric autoscalingv2.MetricIdentifier) ([]int64, e
 	return out, nil
 }
 
-// milli is a value in thousandths, rounded up as quantities are.
-func milli(v float64) int64 { return int64(math.Ceil(v*1000 - 1e-6)) }
+// milli is a value in thousandths, rounded up as quantities are. They have no NaN: adapters of Prometheus make 0 of it
+// (https://github.com/kubernetes-sigs/prometheus-adapter, pkg/custom-provider).
+func milli(v float64) int64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return int64(math.Ceil(v*1000 - 1e-6))
+}

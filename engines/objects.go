@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist"
 	elastiv1alpha1 "github.com/scalehist/scalehist/api/elasti/v1alpha1"
 	"github.com/scalehist/scalehist/internal/decode"
+	"github.com/scalehist/scalehist/recommender/horizontal/keda"
 )
 
 // objectKinds are the kinds of objects that configure controllers.
@@ -29,7 +30,7 @@ var objectKinds = map[string]func() scalehist.Object{
 }
 
 // ParseObjects reads the objects that configure controllers, as kubectl applies them: YAML documents, or JSON. It knows HorizontalPodAutoscaler of
-// autoscaling/v2, VerticalPodAutoscaler and VerticalPodAutoscalerCheckpoint of autoscaling.k8s.io/v1, ElastiService, and LimitRange. A namespace that is not set is "default".
+// autoscaling/v2, VerticalPodAutoscaler and VerticalPodAutoscalerCheckpoint of autoscaling.k8s.io/v1, ElastiService, ScaledObject, and LimitRange. A namespace that is not set is "default".
 func ParseObjects(data []byte) ([]scalehist.Object, error) {
 	if err := decode.Size(data); err != nil {
 		return nil, err
@@ -52,6 +53,14 @@ func ParseObjects(data []byte) ([]scalehist.Object, error) {
 			out = append(out, o)
 			continue
 		}
+		if kind.Kind == keda.Kind && kind.APIVersion == keda.APIVersion {
+			o, err := parseScaledObject(doc)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, o)
+			continue
+		}
 		build := objectKinds[kind.APIVersion+" "+kind.Kind]
 		if build == nil {
 			var known []string
@@ -59,7 +68,7 @@ func ParseObjects(data []byte) ([]scalehist.Object, error) {
 				version, kind, _ := strings.Cut(name, " ")
 				known = append(known, kind+" of "+version)
 			}
-			known = append(known, elastiv1alpha1.Kind+" of "+elastiv1alpha1.GroupVersion.String())
+			known = append(known, elastiv1alpha1.Kind+" of "+elastiv1alpha1.GroupVersion.String(), keda.Kind+" of "+keda.APIVersion)
 			slices.Sort(known)
 			return nil, fmt.Errorf("%s of %s configures no controller here: %s do", kind.Kind, kind.APIVersion, strings.Join(known, ", "))
 		}
@@ -87,12 +96,30 @@ func parseElastiService(doc []byte) (scalehist.Object, error) {
 	if err := decode.YAML(doc, &typed); err != nil {
 		return nil, err
 	}
-	if typed.Name == "" {
-		return nil, fmt.Errorf("a %s has no metadata.name", elastiv1alpha1.Kind)
+	return asUnstructured(doc, elastiv1alpha1.Kind)
+}
+
+// parseScaledObject reads one, with the keys of its type and no others.
+func parseScaledObject(doc []byte) (scalehist.Object, error) {
+	var typed keda.ScaledObject
+	if err := decode.YAML(doc, &typed); err != nil {
+		return nil, err
 	}
+	o, err := asUnstructured(doc, keda.Kind)
+	if err == nil {
+		_, err = asScaledObject(o)
+	}
+	return o, err
+}
+
+// asUnstructured reads an object whose keys are known to be right.
+func asUnstructured(doc []byte, kind string) (scalehist.Object, error) {
 	o := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(doc, &o.Object); err != nil {
 		return nil, err
+	}
+	if o.GetName() == "" {
+		return nil, fmt.Errorf("a %s has no metadata.name", kind)
 	}
 	if o.GetNamespace() == "" {
 		o.SetNamespace(metav1.NamespaceDefault)

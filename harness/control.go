@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -46,6 +47,9 @@ func (r *run) newControllers() error {
 		r.load = series
 	}
 	r.meter = load.NewMeter(r.load)
+	if r.meter.SetFaults(r.in.MetricFaults); len(r.in.MetricFaults) > 0 && len(r.opts.controllers) == 0 {
+		return errors.New("faults of metrics: there is no autoscaler of workloads that would read them: choose one (vertical, horizontal)")
+	}
 	for _, ch := range r.in.Changes {
 		if p, ok := ch.Object.(*corev1.Pod); ok && ch.Op == scalehist.OpAdd && ch.At.Equal(r.in.Start) {
 			r.cluster.Coming(p)

@@ -117,10 +117,12 @@ func (r *run) inputs() []scalehist.InputHash {
 		Objects     []scalehist.Object `json:",omitempty"`
 		Load        []load.Series      `json:",omitempty"`
 		Speed       float64            `json:",omitempty"`
+		// What is wrong with the metrics that they read.
+		MetricFaults []load.Fault `json:",omitempty"`
 	}{
 		r.engine.Name(), r.in.Start, r.end, scalehist.Duration(r.batch), r.opts.Flags, r.ledger.FirstSettings(), r.in.Faults, nodeFaultList(r.in.NodeFaults), r.opts.Seed,
 		r.in.ProvisionDelays, r.opts.ProvisionDelay, r.in.DeletionDelay, r.opts.bounds(), r.opts.prices, string(r.opts.Scheduler),
-		r.controllerNames(), r.opts.objects, r.load, r.opts.Speed,
+		r.controllerNames(), r.opts.objects, r.load, r.opts.Speed, r.in.MetricFaults,
 	}
 	if r.opts.recordedLoad {
 		scenario.Load = nil // it is in the history

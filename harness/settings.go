@@ -39,7 +39,7 @@ type Settings struct {
 	Vertical      string   `yaml:"vertical,omitempty" jsonschema_description:"What sets the requests of workloads: vpa (VerticalPodAutoscalers), or recorded. Default: requests are as recorded."`
 	VerticalFlags []string `yaml:"verticalFlags,omitempty" jsonschema_description:"Flags of the vertical autoscaler, as its recommender, updater and admission controller take them: --target-cpu-percentile=0.8."`
 	// Horizontal is the name of the controller of replicas; Recorded is known here, others to the caller (WithController).
-	Horizontal string `yaml:"horizontal,omitempty" jsonschema_description:"What sets the replicas of workloads: hpa (HorizontalPodAutoscalers), elasti (ElastiServices), or recorded. Default: pods come and go as recorded."`
+	Horizontal string `yaml:"horizontal,omitempty" jsonschema_description:"What sets the replicas of workloads: hpa (HorizontalPodAutoscalers), elasti (ElastiServices), keda (ScaledObjects), or recorded. Default: pods come and go as recorded."`
 	Objects    string `yaml:"objects,omitempty" jsonschema_description:"File (YAML) with the objects that configure controllers: HorizontalPodAutoscalers, VerticalPodAutoscalers, their checkpoints, LimitRanges, ElastiServices. They stand for the recorded ones of their kinds."`
 	Load       string `yaml:"load,omitempty" jsonschema_description:"File (YAML) with the work that workloads do over time, which controllers see as metrics."`
 

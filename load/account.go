@@ -58,6 +58,7 @@ type Account struct {
 	used     used
 	queue    queue   // while there is a limit for how long it takes
 	unready  float64 // how long there has been work and no replica ready, in seconds
+	held     held
 }
 
 // replica is a Replica with what it has done.
@@ -81,7 +82,7 @@ func NewAccount(s *Series, window time.Duration) *Account {
 // Replicas says who does the work from now on.
 func (a *Account) Replicas(now time.Time, list []Replica) {
 	a.advance(now)
-	was, before := a.replicas, a.index
+	was, before, idle := a.replicas, a.index, a.ready == 0
 	a.replicas, a.index, a.ready = make([]replica, 0, len(list)), make(map[string]int, len(list)), 0
 	for _, r := range list {
 		var next replica
@@ -104,6 +105,9 @@ func (a *Account) Replicas(now time.Time, list []Replica) {
 		}
 		a.index[r.Pod] = len(a.replicas)
 		a.replicas = append(a.replicas, next)
+	}
+	if a.series.Sharing == Held && idle && a.ready > 0 {
+		a.release(now)
 	}
 }
 
@@ -186,7 +190,13 @@ func (a *Account) work(seconds float64) {
 	if !known {
 		a.balance.Unknown += seconds
 	}
-	if a.series.Sharing != Divided && a.series.Sharing != Queued {
+	switch {
+	case a.series.Sharing == Held && a.ready == 0:
+		a.lacks(demand > 0, seconds)
+		a.hold(demand, seconds)
+		return
+	case a.series.Sharing == Held:
+	case a.series.Sharing != Divided && a.series.Sharing != Queued:
 		if a.series.perReplica() {
 			a.perReplica(seconds)
 		}
@@ -203,18 +213,10 @@ func (a *Account) work(seconds float64) {
 		todo += a.balance.Waiting
 	}
 	excess := todo
-	switch {
-	case a.ready > 0:
-		excess, a.unready = 0, 0
-	case todo > 0:
-		a.unready += seconds
-		a.balance.Unready += seconds
-		a.balance.LongestUnready = max(a.balance.LongestUnready, a.unready)
-		if latency != nil && a.series.Sharing == Divided {
-			a.balance.Late += came
-		}
-	default:
-		a.unready = 0
+	if a.lacks(a.ready == 0 && todo > 0, seconds); a.ready > 0 {
+		excess = 0
+	} else if latency != nil && a.series.Sharing == Divided {
+		a.balance.Late += came
 	}
 	for i := range a.replicas {
 		r := &a.replicas[i]
@@ -246,6 +248,17 @@ func (a *Account) work(seconds float64) {
 	} else {
 		a.balance.Lost += excess
 	}
+}
+
+// lacks notes whether there was work for a stretch, and no replica ready to do it.
+func (a *Account) lacks(some bool, seconds float64) {
+	if !some {
+		a.unready = 0
+		return
+	}
+	a.unready += seconds
+	a.balance.Unready += seconds
+	a.balance.LongestUnready = max(a.balance.LongestUnready, a.unready)
 }
 
 // perReplica lets replicas that each have a value of their own use it for a stretch.

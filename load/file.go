@@ -37,6 +37,7 @@ type fileSeries struct {
 	Metric    string       `json:"metric"`
 	Sharing   Sharing      `json:"sharing,omitempty"`
 	Serves    float64      `json:"serves,omitempty"`
+	Hold      string       `json:"hold,omitempty"`
 	Latency   *fileLatency `json:"latency,omitempty"`
 	Points    []filePoint  `json:"points"`
 }
@@ -116,6 +117,11 @@ func (f fileSeries) parse(start time.Time) (Series, error) {
 	}
 	if l := f.Latency; l != nil {
 		s.Latency = &Latency{Limit: time.Duration(l.Limit), Service: time.Duration(l.Service)}
+	}
+	if f.Hold != "" {
+		if s.Hold, err = time.ParseDuration(f.Hold); err != nil {
+			return s, fmt.Errorf("hold: %q is no duration such as 2m", f.Hold)
+		}
 	}
 	last := 0.0
 	for i, p := range f.Points {

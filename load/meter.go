@@ -16,6 +16,7 @@ const Resolution = 15 * time.Second
 type Meter struct {
 	accounts []*Account
 	of       map[scalehist.WorkloadRef][]*Account
+	faults   faults
 }
 
 // NewMeter opens an account for each series.
@@ -135,6 +136,13 @@ func (m *Meter) NextOver() (first Over, ok bool) {
 // Usage is what a container of a pod used of a metric over the last window, or all of its containers where container is empty, and when that was
 // measured: false where nobody knows. What a series gives to whole pods, the first container has.
 func (m *Meter) Usage(now time.Time, w scalehist.WorkloadRef, p *corev1.Pod, container, metric string) (sum float64, at time.Time, ok bool) {
+	if i := m.fault(now, metric); i >= 0 {
+		return m.failed(i, now, w, p, container, metric, func() (float64, time.Time, bool) { return m.usage(now, w, p, container, metric) })
+	}
+	return m.usage(now, w, p, container, metric)
+}
+
+func (m *Meter) usage(now time.Time, w scalehist.WorkloadRef, p *corev1.Pod, container, metric string) (sum float64, at time.Time, ok bool) {
 	for _, a := range m.of[w.Key()] {
 		s := a.series
 		switch {
@@ -154,6 +162,17 @@ func (m *Meter) Usage(now time.Time, w scalehist.WorkloadRef, p *corev1.Pod, con
 
 // Value is a metric of a workload as a whole.
 func (m *Meter) Value(now time.Time, w scalehist.WorkloadRef, metric string) (float64, bool) {
+	if i := m.fault(now, metric); i >= 0 {
+		v, _, ok := m.failed(i, now, w, nil, "", metric, func() (float64, time.Time, bool) {
+			v, ok := m.value(now, w, metric)
+			return v, now, ok
+		})
+		return v, ok
+	}
+	return m.value(now, w, metric)
+}
+
+func (m *Meter) value(now time.Time, w scalehist.WorkloadRef, metric string) (float64, bool) {
 	for _, a := range m.of[w.Key()] {
 		if a.series.Metric == metric {
 			return a.Value(now)
@@ -179,14 +198,15 @@ type Entry struct {
 	Series  *Series
 	Balance Balance
 	// Used is what its replicas used together, of cpu and memory (Account.Used).
-	Used []Point
+	Used   []Point
+	Delays Delays
 }
 
 // Balances are what became of the work of each series by now, in the order of the series.
 func (m *Meter) Balances(now time.Time) []Entry {
 	out := make([]Entry, 0, len(m.accounts))
 	for _, a := range m.accounts {
-		out = append(out, Entry{a.series, a.Balance(now), a.Used(now)})
+		out = append(out, Entry{a.series, a.Balance(now), a.Used(now), a.Delays(now)})
 	}
 	return out
 }

@@ -22,6 +22,9 @@ const (
 	Divided Sharing = "divided"
 	// Queued work waits until a replica serves it: messages per second of a queue. Its metric is how many wait.
 	Queued Sharing = "queued"
+	// Held is work in total, as Divided, but what comes while nobody is ready is held, as a proxy before a service at zero does, until one is, at most
+	// Series.Hold; what waited longer is lost.
+	Held Sharing = "held"
 	// Each replica has it, however many there are: memory in bytes.
 	Each Sharing = "each"
 	// Aged is as Each, by how long a container has run: a leak. Of its points, instants count from Series.Origin as from the container's start.
@@ -31,7 +34,7 @@ const (
 )
 
 // Sharings lists the kinds.
-var Sharings = []Sharing{Divided, Queued, Each, Aged, External}
+var Sharings = []Sharing{Divided, Queued, Held, Each, Aged, External}
 
 // The names of the metrics that are usage of resources.
 const (
@@ -50,6 +53,8 @@ type Series struct {
 	Sharing Sharing
 	// Serves is what one ready replica takes off a queue, per second. Only of Queued.
 	Serves float64
+	// Hold is how long work waits for a ready replica before it is lost. Only of Held.
+	Hold time.Duration `json:",omitempty"`
 	// Origin is the instant among the points at which containers start. Only of Aged.
 	Origin time.Time `json:",omitzero"`
 	// Latency is how soon its work is to be done; nil where nobody says.
@@ -81,9 +86,11 @@ func (s *Series) Check() error {
 	case s.Metric == "":
 		return wrong("has no name")
 	case !slices.Contains(Sharings, s.Sharing):
-		return wrong("sharing %q: choose divided, queued, each, aged or external", s.Sharing)
+		return wrong("sharing %q: choose divided, queued, held, each, aged or external", s.Sharing)
 	case s.Sharing == Queued && !(s.Serves > 0) || math.IsInf(s.Serves, 0):
 		return wrong("serves %v per second and replica: a queue needs a number above 0", s.Serves)
+	case (s.Sharing == Held) != (s.Hold > 0):
+		return wrong("hold %s: what is held needs how long, more than 0, and only that", s.Hold)
 	case s.Sharing != Queued && s.Serves != 0:
 		return wrong("serves is only for what is queued")
 	case s.Sharing != Aged && !s.Origin.IsZero():

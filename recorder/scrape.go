@@ -158,7 +158,7 @@ func (r *Recorder) scrapeQuery(ctx context.Context, q usage.Query) {
 
 // recordQuery writes what a series of samples is. The same again changes nothing; another text is a version of its own.
 func (r *Recorder) recordQuery(q usage.Query) error {
-	o := &v1alpha1.MetricQuery{Spec: v1alpha1.MetricQuerySpec{Query: q.Query, StepSeconds: int32(q.Step / time.Second)}}
+	o := &v1alpha1.MetricQuery{Spec: v1alpha1.MetricQuerySpec{Query: q.Query, Series: q.Series, StepSeconds: int32(q.Step / time.Second)}}
 	o.Name = q.Name
 	return r.enqueue(item{entry: &history.Entry{Change: scalehist.Change{Op: scalehist.OpUpdate, Object: o}}})
 }
@@ -166,6 +166,9 @@ func (r *Recorder) recordQuery(q usage.Query) error {
 // firstInstant is the one after the last that the history has; in a history without any the first of the recording.
 func (r *Recorder) firstInstant(ctx context.Context, q usage.Query) (time.Time, error) {
 	first := usage.First(r.now(), q.Step)
+	if q.Series {
+		first = usage.First(first.Add(-usage.Lookback), q.Step)
+	}
 	if r.resumedFrom.IsZero() {
 		return first, nil
 	}

@@ -215,6 +215,9 @@ func workSentence(m scalehist.WorkResult) string {
 	if m.Lost > 0 {
 		text += fmt.Sprintf(", %.6g was lost", m.Lost)
 	}
+	if h := m.Held; h != nil {
+		text += fmt.Sprintf(", of which %.6g waited for a first replica: half of it %.4gs or less, 99 %% %.4gs, all of it %.4gs", h.Work, h.P50Seconds, h.P99Seconds, h.MaxSeconds)
+	}
 	if m.Waiting > 0 {
 		text += fmt.Sprintf(", %.6g waits", m.Waiting)
 	}

@@ -16,8 +16,10 @@ type MetricQuery struct {
 
 // MetricQuerySpec is a query as its author wrote it.
 type MetricQuerySpec struct {
-	// Query is a PromQL expression.
+	// Query is a PromQL expression. Of a Series it is a selector.
 	Query string `json:"query"`
+	// Series says that its samples are those that were scraped, at their own instants, not values at intervals.
+	Series bool `json:"series,omitempty"`
 	// StepSeconds is the distance of the instants at which it was evaluated.
 	StepSeconds int32 `json:"stepSeconds,omitempty"`
 }

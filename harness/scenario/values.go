@@ -192,17 +192,19 @@ func (k *KeepNodes) read(d *decoder, n *yaml.Node, path string) {
 
 // faultFields are the fields of a fault file's entries (trace.ParseFaults).
 type faultFields struct {
-	Kind      string `yaml:"kind" json:"kind" jsonschema:"required"`
-	NodeGroup string `yaml:"nodeGroup,omitempty" json:"nodeGroup,omitempty"`
-	Node      string `yaml:"node,omitempty" json:"node,omitempty"`
-	From      string `yaml:"from,omitempty" json:"from,omitempty"`
-	To        string `yaml:"to,omitempty" json:"to,omitempty"`
-	Count     int    `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=1"`
-	Skip      int    `yaml:"skip,omitempty" json:"skip,omitempty" jsonschema:"minimum=1"`
-	Class     string `yaml:"class,omitempty" json:"class,omitempty"`
-	Code      string `yaml:"code,omitempty" json:"code,omitempty"`
-	Delay     string `yaml:"delay,omitempty" json:"delay,omitempty"`
-	Message   string `yaml:"message,omitempty" json:"message,omitempty"`
+	Kind      string  `yaml:"kind" json:"kind" jsonschema:"required"`
+	NodeGroup string  `yaml:"nodeGroup,omitempty" json:"nodeGroup,omitempty"`
+	Node      string  `yaml:"node,omitempty" json:"node,omitempty"`
+	From      string  `yaml:"from,omitempty" json:"from,omitempty"`
+	To        string  `yaml:"to,omitempty" json:"to,omitempty"`
+	Count     int     `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=1"`
+	Skip      int     `yaml:"skip,omitempty" json:"skip,omitempty" jsonschema:"minimum=1"`
+	Class     string  `yaml:"class,omitempty" json:"class,omitempty"`
+	Code      string  `yaml:"code,omitempty" json:"code,omitempty"`
+	Delay     string  `yaml:"delay,omitempty" json:"delay,omitempty"`
+	Message   string  `yaml:"message,omitempty" json:"message,omitempty"`
+	Metric    string  `yaml:"metric,omitempty" json:"metric,omitempty"`
+	Value     float64 `yaml:"value,omitempty" json:"value,omitempty"`
 }
 
 // readFault reads a fault as a line, or as fields.

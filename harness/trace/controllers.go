@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"maps"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -12,6 +14,9 @@ import (
 	elastiv1alpha1 "github.com/scalehist/scalehist/api/elasti/v1alpha1"
 )
 
+// kedaGroup is the group of ScaledObjects, which are paused by annotations.
+const kedaGroup = "keda.sh"
+
 // configures is an object that configures controllers of workloads, as they read it; nil for others.
 func configures(o scalehist.Object) scalehist.Object {
 	switch o := o.(type) {
@@ -19,7 +24,7 @@ func configures(o scalehist.Object) scalehist.Object {
 		return o
 	case *unstructured.Unstructured:
 		gvk := o.GroupVersionKind()
-		if gvk.Group == elastiv1alpha1.GroupVersion.Group && gvk.Kind == elastiv1alpha1.Kind {
+		if gvk.Group == elastiv1alpha1.GroupVersion.Group && gvk.Kind == elastiv1alpha1.Kind || gvk.Group == kedaGroup && gvk.Kind == "ScaledObject" {
 			return o
 		}
 		if gvk.Group != vpav1.SchemeGroupVersion.Group {
@@ -52,7 +57,8 @@ func sameConfiguration(a, b scalehist.Object) bool {
 		return b != nil
 	case *unstructured.Unstructured:
 		b, ok := b.(*unstructured.Unstructured)
-		return ok && equality.Semantic.DeepEqual(a.Object["spec"], b.Object["spec"])
+		return ok && equality.Semantic.DeepEqual(a.Object["spec"], b.Object["spec"]) &&
+			(a.GroupVersionKind().Group != kedaGroup || maps.Equal(a.GetAnnotations(), b.GetAnnotations()))
 	}
 	return false
 }

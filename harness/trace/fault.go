@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/scalehist/scalehist/internal/moment"
+	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -38,11 +41,20 @@ const (
 	// FaultSpotReclaim: at From the cloud takes nodes away with the pods on them. The target size stays, so the group asks
 	// for replacements at once.
 	FaultSpotReclaim FaultKind = "spot-reclaim"
+	// FaultMetricsDown and those that follow: autoscalers of workloads ask for metrics, of the name Metric or any, and nobody answers; answers
+	// take Delay; they are those of when the fault began; have no series; are not a number; are Value.
+	FaultMetricsDown  FaultKind = "metrics-down"
+	FaultMetricsSlow  FaultKind = "metrics-slow"
+	FaultMetricsStale FaultKind = "metrics-stale"
+	FaultMetricsEmpty FaultKind = "metrics-empty"
+	FaultMetricsNaN   FaultKind = "metrics-nan"
+	FaultMetricsWrong FaultKind = "metrics-wrong"
 )
 
 // FaultKinds lists the kinds, as a user chooses among them.
 var FaultKinds = []FaultKind{
 	FaultStockOut, FaultQuota, FaultRefuse, FaultProviderDown, FaultSlow, FaultNeverRegister, FaultNotReady, FaultSpotReclaim,
+	FaultMetricsDown, FaultMetricsSlow, FaultMetricsStale, FaultMetricsEmpty, FaultMetricsNaN, FaultMetricsWrong,
 }
 
 // Fault is something that goes wrong in a scenario. ParseFault reads it from a line, ParseFaults from YAML.
@@ -66,6 +78,10 @@ type Fault struct {
 	Delay time.Duration
 	// Message is what the provider says; empty takes a stated text.
 	Message string
+	// Metric is the name of the metric that the kinds of metrics hit, instead of a group; empty hits all.
+	Metric string
+	// Value is the answer of FaultMetricsWrong.
+	Value float64
 }
 
 // NodeFault is a fault of nodes, at instants of the recording.
@@ -121,13 +137,28 @@ func (k FaultKind) ofNodes() bool { return k == FaultNotReady || k == FaultSpotR
 // fails: instances asked for answer with a creation error.
 func (k FaultKind) fails() bool { return k == FaultStockOut || k == FaultQuota }
 
-func (k FaultKind) delays() bool { return k == FaultSlow || k.fails() }
+func (k FaultKind) delays() bool { return k == FaultSlow || k == FaultMetricsSlow || k.fails() }
+
+// ofMetrics gives the kind that the source of metrics knows; false for others.
+func (k FaultKind) ofMetrics() (load.FaultKind, bool) {
+	kind, ok := strings.CutPrefix(string(k), "metrics-")
+	return load.FaultKind(kind), ok
+}
 
 // check refuses what makes no sense; what there is in the cluster is not known yet.
 func (f Fault) check() error {
+	_, metrics := f.Kind.ofMetrics()
 	switch {
 	case !slices.Contains(FaultKinds, f.Kind):
 		return fmt.Errorf("unknown kind %q: choose one of %s", f.Kind, kindNames())
+	case !metrics && f.Metric != "":
+		return fmt.Errorf("%s hits no metric", f.Kind)
+	case metrics && (f.NodeGroup != "" || f.Node != "" || f.Count != 0 || f.Skip != 0 || f.Message != ""):
+		return fmt.Errorf("%s takes a metric, a time, and no node group, node, count, skip or message", f.Kind)
+	case f.Kind != FaultMetricsWrong && f.Value != 0:
+		return fmt.Errorf("%s takes no value", f.Kind)
+	case math.IsNaN(f.Value) || math.IsInf(f.Value, 0):
+		return fmt.Errorf("value %v is no number: there is %s", f.Value, FaultMetricsNaN)
 	case f.Kind.ofNodes() && (f.NodeGroup == "") == (f.Node == ""):
 		return fmt.Errorf("%s needs a node group or a node", f.Kind)
 	case !f.Kind.ofNodes() && f.Node != "":
@@ -150,7 +181,7 @@ func (f Fault) check() error {
 		return fmt.Errorf("code %q is not one word", f.Code)
 	case f.Node != "" && f.Count > 1:
 		return errors.New("count is for node groups: one node is one")
-	case f.Kind == FaultSlow && f.Delay == 0:
+	case (f.Kind == FaultSlow || f.Kind == FaultMetricsSlow) && f.Delay == 0:
 		return fmt.Errorf("%s needs a delay", f.Kind)
 	case !f.Kind.delays() && f.Delay != 0:
 		return fmt.Errorf("%s takes no delay", f.Kind)
@@ -182,6 +213,10 @@ func (in *Input) AddFault(f Fault) error {
 	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
 		return fmt.Errorf("from %s is not before to %s", moment.Stamp(from), moment.Stamp(to))
 	}
+	if kind, ok := f.Kind.ofMetrics(); ok {
+		in.MetricFaults = append(in.MetricFaults, load.Fault{Kind: kind, Metric: f.Metric, From: from, To: to, Delay: f.Delay, Value: f.Value})
+		return nil
+	}
 	if f.Kind.ofNodes() {
 		in.NodeFaults = append(in.NodeFaults, NodeFault{Kind: f.Kind, NodeGroup: f.NodeGroup, Node: f.Node, Count: max(1, f.Count), From: from, To: to})
 		return nil
@@ -208,6 +243,8 @@ func (f Fault) String() string {
 		out += ":node/" + f.Node
 	case f.NodeGroup != "":
 		out += ":" + f.NodeGroup
+	case f.Metric != "":
+		out += ":" + f.Metric
 	}
 	switch {
 	case f.Kind == FaultSpotReclaim:
@@ -229,6 +266,9 @@ func (f Fault) String() string {
 	}
 	if f.Code != "" {
 		out += ",code=" + f.Code
+	}
+	if f.Value != 0 {
+		out += ",value=" + strconv.FormatFloat(f.Value, 'g', -1, 64)
 	}
 	if f.Message != "" {
 		out += ",message=" + f.Message

@@ -17,6 +17,9 @@ func TestParseFault(t *testing.T) {
 		want Fault
 	}{
 		{"stock-out:workers@+5m0s..+20m0s", Fault{Kind: FaultStockOut, NodeGroup: "workers", From: Offset(5 * minute), To: Offset(20 * minute)}},
+		{"metrics-down@+5m0s..+20m0s", Fault{Kind: FaultMetricsDown, From: Offset(5 * minute), To: Offset(20 * minute)}},
+		{"metrics-slow:requests@+5m0s..,delay=10s", Fault{Kind: FaultMetricsSlow, Metric: "requests", From: Offset(5 * minute), Delay: 10 * sec}},
+		{"metrics-wrong:node/requests,value=-2.5", Fault{Kind: FaultMetricsWrong, Metric: "node/requests", Value: -2.5}},
 		{"stock-out:workers@+5m0s..,count=3,delay=5s,message=no, none, at all", Fault{
 			Kind: FaultStockOut, NodeGroup: "workers", From: Offset(5 * minute), Count: 3, Delay: 5 * sec, Message: "no, none, at all",
 		}},

@@ -12,8 +12,8 @@ import (
 )
 
 // FaultHelp says how faults are written, for a command's help.
-const FaultHelp = `A fault is KIND[:TARGET][@FROM..TO][,skip=N][,count=N][,delay=D][,class=CLASS][,code=CODE][,message=TEXT]. TARGET is a node group, or
-node/NAME; FROM and TO are offsets from the start of the window (+5m) or instants (2024-05-28T10:00:00Z), and either may be left out.
+const FaultHelp = `A fault is KIND[:TARGET][@FROM..TO][,skip=N][,count=N][,delay=D][,class=CLASS][,code=CODE][,value=V][,message=TEXT]. TARGET is a node group, node/NAME, or
+of metrics-... the name of a metric; FROM and TO are offsets from the start of the window (+5m) or instants (2024-05-28T10:00:00Z), and either may be left out.
 skip lets so many nodes (or calls) through first. The kinds:
   stock-out       nodes asked for fail after delay (3s) with class (OutOfResources, or Other) and code (RESOURCE_POOL_EXHAUSTED);
                   with count only that many of them fail
@@ -25,6 +25,12 @@ skip lets so many nodes (or calls) through first. The kinds:
   never-register  instances come up, their nodes never join
   not-ready       count nodes (1) of the group, the oldest first, lose their kubelet; pods leave after five minutes, or as they tolerate
   spot-reclaim    at the instant FROM count nodes (1) of the group are taken away with their pods; the group asks for others
+  metrics-down    autoscalers of workloads ask for the metric (any, without a target), and nobody answers
+  metrics-slow    answers take delay: hpa waits 1m, elasti 5s, keda 3s
+  metrics-stale   answers are those of when the fault began
+  metrics-empty   answers have no series
+  metrics-nan     answers are not a number
+  metrics-wrong   answers are value (0)
 Without a target, the first six hit every group. A fault file (YAML) has a list "faults" with the same words as fields:
   faults:
   - {kind: stock-out, nodeGroup: workers, from: +5m, to: +20m}
@@ -49,12 +55,14 @@ func parseFault(text string) (Fault, error) {
 	what, when, hasWhen := strings.Cut(parts[0], "@")
 	kind, target, hasTarget := strings.Cut(what, ":")
 	f.Kind = FaultKind(kind)
-	if node, ok := strings.CutPrefix(target, "node/"); ok {
+	if _, ok := f.Kind.ofMetrics(); ok {
+		f.Metric = target
+	} else if node, ok := strings.CutPrefix(target, "node/"); ok {
 		f.Node = node
 	} else {
 		f.NodeGroup = target
 	}
-	if hasTarget && f.Node == "" && f.NodeGroup == "" {
+	if hasTarget && f.Node == "" && f.NodeGroup == "" && f.Metric == "" {
 		return f, errors.New("the target after ':' is empty")
 	}
 	if hasWhen {
@@ -91,7 +99,7 @@ func (k FaultKind) known() bool {
 func (f *Fault) set(part string) (err error) {
 	key, value, ok := strings.Cut(part, "=")
 	if !ok {
-		return fmt.Errorf("%q is not count=N, skip=N, delay=D, class=CLASS, code=CODE or message=TEXT", part)
+		return fmt.Errorf("%q is not count=N, skip=N, delay=D, class=CLASS, code=CODE, value=V or message=TEXT", part)
 	}
 	switch key {
 	case "count":
@@ -114,8 +122,12 @@ func (f *Fault) set(part string) (err error) {
 		if f.Delay, err = time.ParseDuration(value); err != nil || f.Delay <= 0 {
 			return fmt.Errorf("delay %q is not a positive duration such as 30s", value)
 		}
+	case "value":
+		if f.Value, err = strconv.ParseFloat(value, 64); err != nil {
+			return fmt.Errorf("value %q is not a number", value)
+		}
 	default:
-		return fmt.Errorf("unknown key %q: there are count, skip, delay, class, code and message, message last", key)
+		return fmt.Errorf("unknown key %q: there are count, skip, delay, class, code, value and message, message last", key)
 	}
 	return nil
 }
@@ -153,6 +165,8 @@ func ParseFaults(b []byte) ([]Fault, error) {
 			Code      string    `json:"code"`
 			Delay     string    `json:"delay"`
 			Message   string    `json:"message"`
+			Metric    string    `json:"metric"`
+			Value     float64   `json:"value"`
 		} `json:"faults"`
 	}
 	if err := decode.YAML(b, &file); err != nil {
@@ -163,7 +177,8 @@ func ParseFaults(b []byte) ([]Fault, error) {
 	}
 	out := make([]Fault, 0, len(file.Faults))
 	for i, e := range file.Faults {
-		f := Fault{Kind: e.Kind, NodeGroup: e.NodeGroup, Node: e.Node, Count: e.Count, Skip: e.Skip, Class: cloudprovider.ErrorClass(e.Class), Code: e.Code, Message: e.Message}
+		f := Fault{Kind: e.Kind, NodeGroup: e.NodeGroup, Node: e.Node, Count: e.Count, Skip: e.Skip, Class: cloudprovider.ErrorClass(e.Class), Code: e.Code, Message: e.Message,
+			Metric: e.Metric, Value: e.Value}
 		err := func() (err error) {
 			if f.From, err = ParseInstant(e.From); err != nil {
 				return fmt.Errorf("from: %w", err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -59,6 +60,8 @@ type Input struct {
 	Faults []cloudprovider.Fault
 	// NodeFaults are nodes that fail or are taken away.
 	NodeFaults []NodeFault
+	// MetricFaults are what is wrong with the source of metrics.
+	MetricFaults []load.Fault
 	// GroupOptions by group are autoscaling options beside those of NodeGroups, and before them. GPULabel marks nodes with GPUs
 	// and names their type; empty: that of the provider that nodes and flags show. ResourceLimits are the provider's own [min,
 	// max] over the cluster, as cloudprovider.Options has them. A recording gives none of the three: its groups have their

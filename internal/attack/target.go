@@ -122,6 +122,8 @@ var excused = map[string]string{
 	"horizontal serve":     "needs a cluster; what broken triggers and answers of Prometheus do is for the tests of recommender/horizontal/elasti",
 	"generate":             "reads no input",
 	"env":                  "reads a history as backtest does; requests that are wrong are for the tests of recommender/vertical/env",
+	"prometheus":           "is a group of commands",
+	"prometheus serve":     "reads a history as export does; requests are for the fuzz test of recorder/promserve",
 	"provider":             "is a group of commands",
 	"truth":                "is a group of commands",
 	"truth record":         "reads a history as replay does, and runs a cluster-autoscaler for minutes",

@@ -119,12 +119,20 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // timeout bounds one request; a Prometheus gives up on a query after two minutes (--query.timeout).
 const timeout = 2*time.Minute + 10*time.Second
 
-// Range gives the values of a query at every instant of a window, by series and time. NaN and infinities are values too: that a
+// Range gives the values of a query at every instant of a window, by series and time; of a series all its samples from a step before the first on. NaN and infinities are values too: that a
 // query has no number to give decides what an autoscaler does with it. Native histograms are left out.
 func (c *Client) Range(ctx context.Context, q Query, w Window) ([]history.Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	value, _, err := c.api.QueryRange(ctx, q.Query, v1.Range{Start: w.First, End: w.Last, Step: q.Step})
+	var value model.Value
+	var err error
+	if q.Series {
+		// A range reaches from after its start to its instant: windows follow each other without a doubled sample.
+		text := fmt.Sprintf("%s[%ds]", q.Query, int64((w.Last.Sub(w.First)+q.Step)/time.Second))
+		value, _, err = c.api.Query(ctx, text, w.Last)
+	} else {
+		value, _, err = c.api.QueryRange(ctx, q.Query, v1.Range{Start: w.First, End: w.Last, Step: q.Step})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("query %s: %w", q.Name, withoutQuery(err))
 	}

@@ -17,6 +17,13 @@ type Query struct {
 	Query string
 	// Step is the distance of its instants, in whole seconds.
 	Step time.Duration
+	// Series records the samples as they were scraped of the series that Query, a selector, selects. Step is how often they are asked for.
+	Series bool
+}
+
+// SeriesOf is the query that records the series of a selector as they were scraped; its name is the selector.
+func SeriesOf(selector string) Query {
+	return Query{Name: selector, Query: selector, Step: DefaultStep, Series: true}
 }
 
 // DefaultStep is the step of a query that says none.

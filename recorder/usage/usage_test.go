@@ -126,3 +126,25 @@ func FuzzParseQueries(f *testing.F) {
 		}
 	})
 }
+
+// TestSeriesAreAskedForWholly: the windows of a series meet, whatever its samples' instants are.
+func TestSeriesAreAskedForWholly(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path+" "+r.FormValue("query")+" "+r.FormValue("time"))
+		_, _ = w.Write([]byte(`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"up"},"values":[[61.5,"1"],[76.5,"0"]]}]}}`))
+	}))
+	defer server.Close()
+	q := SeriesOf("up")
+	c, err := NewClient(Prometheus{URL: server.URL, Queries: []Query{q}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Range(t.Context(), q, Window{First: time.Unix(90, 0), Last: time.Unix(150, 0)})
+	if err != nil || len(got) != 2 || got[0].At.UnixMilli() != 61500 || got[1].Value != 0 {
+		t.Errorf("%+v, %v, want the samples as they are", got, err)
+	}
+	if diff := cmp.Diff([]string{"/api/v1/query up[90s] 150"}, asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}

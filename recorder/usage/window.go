@@ -9,6 +9,10 @@ const maxSteps = 1000
 // Settle is how old an instant must be to be asked for: what is scraped now arrives a little later.
 const Settle = 10 * time.Second
 
+// Lookback is how old a value may be that a Prometheus still takes for an instant (--query.lookback-delta). So much of a series is recorded from
+// before the recording.
+const Lookback = 5 * time.Minute
+
 // Window is a run of instants, First to Last, a step apart.
 type Window struct{ First, Last time.Time }
 

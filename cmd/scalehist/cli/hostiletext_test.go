@@ -27,6 +27,8 @@ var hostileRuns = map[string][][]string{
 	"scalehist backtest":             {{"backtest", "HISTORY", "--vertical", "EVIL"}, {"backtest", "NAMES", "--vertical", "vpa"}, {"backtest", "EVIL", "--vertical", "vpa"}, {"backtest", "HISTORY", "--advice", "EVIL"}},
 	"scalehist env":                  {{"env", "EVIL"}, {"env", "NAMES", "--listen", "EVIL"}},
 	"scalehist generate":             {{"generate", "EVIL"}, {"generate", "constant", "--cpu", "EVIL", "-o", "OUT"}},
+	"scalehist prometheus":           {{"prometheus", "EVIL"}},
+	"scalehist prometheus serve":     {{"prometheus", "serve", "EVIL"}, {"prometheus", "serve", "NAMES", "--at", "EVIL"}, {"prometheus", "serve", "NAMES", "--listen", "EVIL"}},
 	"scalehist provider":             {{"provider", "EVIL"}},
 	"scalehist truth":                {{"truth", "EVIL"}},
 	"scalehist truth record":         {{"truth", "record", "NAMES", "--describe"}, {"truth", "record", "EVIL", "--describe"}, {"truth", "record", "--script", "EVIL"}, {"truth", "record", "NAMES", "--autoscaler", "exec:EVIL", "-o", "OUTDIR"}},

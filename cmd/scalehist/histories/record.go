@@ -28,6 +28,7 @@ type recordFlags struct {
 	usage                                time.Duration
 	prometheus                           usage.Prometheus
 	queries                              string
+	series                               []string
 	kinds                                []string
 	duration                             time.Duration
 	retain                               KeepFlag
@@ -64,7 +65,8 @@ Where the autoscaler and the machines are in another cluster (a Gardener seed, a
 with --control-plane-kubeconfig and --control-plane-namespace: only the autoscaler's Deployment and ConfigMaps, machine objects
 and events are read there.
 
---usage records what containers use, from the metrics API; --prometheus and --queries record the values of PromQL queries.`,
+--usage records what containers use, from the metrics API; of a --prometheus, --queries records the values of PromQL queries at intervals, and --series
+all samples of series as they were scraped, for any question later (scalehist prometheus serve).`,
 		Example: `  # The current context, until Ctrl-C
   scalehist record -o prod.db
 
@@ -76,6 +78,9 @@ and events are read there.
 
   # What containers use every 30 s, and the queries of a file
   scalehist record -o prod.db --usage 30s --prometheus http://localhost:9090 --queries queries.yaml
+
+  # Series as they are scraped
+  scalehist record -o prod.db --prometheus http://localhost:9090 --series 'http_requests_total{namespace="shop"}' --series up
 
   # Another cluster for an hour, groups by a label
   scalehist record --kubeconfig ~/.kube/staging --context staging-eu -o staging.db --for 1h --node-groups labels:pool`,
@@ -92,8 +97,9 @@ and events are read there.
 	flags.StringVar(&f.controlContext, "control-plane-context", "", "context of that kubeconfig (default: its current one)")
 	flags.StringVar(&f.controlNamespace, "control-plane-namespace", "", "namespace of the autoscaler and the machines (default: all)")
 	flags.DurationVar(&f.usage, "usage", 0, "record what containers use this often, from the metrics API (default: never)")
-	flags.StringVar(&f.prometheus.URL, "prometheus", "", "address of the Prometheus to ask --queries")
+	flags.StringVar(&f.prometheus.URL, "prometheus", "", "address of the Prometheus to ask --queries and --series")
 	flags.StringVar(&f.queries, "queries", "", "file of PromQL queries to record: name, query, step")
+	flags.StringArrayVar(&f.series, "series", nil, "selector of series to record as they are scraped; may be repeated")
 	flags.StringVar(&f.prometheus.TokenFile, "prometheus-token-file", "", "file with a bearer token for --prometheus, read for every request")
 	flags.StringVar(&f.prometheus.CAFile, "prometheus-ca-file", "", "certificates to trust for --prometheus (default: the system's)")
 	flags.StringVar(&f.prometheus.CertFile, "prometheus-cert-file", "", "client certificate for --prometheus")
@@ -122,8 +128,8 @@ func (f *recordFlags) run(cmd *cobra.Command, s console.IO) error {
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	if (f.prometheus.URL == "") != (f.queries == "") {
-		return console.UsageErrorf(cmd, "record: --prometheus and --queries: give both or none")
+	if (f.prometheus.URL == "") != (f.queries == "" && len(f.series) == 0) {
+		return console.UsageErrorf(cmd, "record: --prometheus goes with --queries or --series, and they with it")
 	}
 	if f.controlContext != "" && f.controlKubeconfig == "" {
 		return console.UsageErrorf(cmd, "record: --control-plane-context without --control-plane-kubeconfig")
@@ -178,15 +184,20 @@ func (f *recordFlags) beside() (*recorder.ControlPlane, *usage.Prometheus, error
 		}
 		control.Config = cfg
 	}
-	if f.queries == "" {
+	p := f.prometheus
+	if p.URL == "" {
 		return control, nil, nil
 	}
-	queries, err := usage.ReadQueries(f.queries)
-	if err != nil {
-		return nil, nil, err
+	if f.queries != "" {
+		queries, err := usage.ReadQueries(f.queries)
+		if err != nil {
+			return nil, nil, err
+		}
+		p.Queries = queries
 	}
-	p := f.prometheus
-	p.Queries = queries
+	for _, selector := range f.series {
+		p.Queries = append(p.Queries, usage.SeriesOf(selector))
+	}
 	return control, &p, p.Check()
 }
 

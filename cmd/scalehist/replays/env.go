@@ -53,7 +53,8 @@ It listens on this machine only, until Ctrl-C or SIGTERM.`,
 				return fmt.Errorf("env: %w: choose another --listen", err)
 			}
 			s.Errf("%s: serving http://%s; Ctrl-C stops\n", plural.Of(len(workloads), "workload"), listener.Addr())
-			return serveEnvironments(cmd.Context(), listener, env.NewServer(workloads).Handler())
+			return console.ServeHTTP(cmd.Context(), listener, &http.Server{Handler: env.NewServer(workloads).Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+				WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute})
 		},
 	}
 	flags := cmd.Flags()
@@ -90,26 +91,4 @@ func environments(ctx context.Context, path string, from, to *console.TimeFlag, 
 		return nil, errors.New("no workload has two steps of usage in this window: record usage, import it, or make some with 'scalehist generate'")
 	}
 	return out, nil
-}
-
-// serveEnvironments serves until ctx ends; what is under way is answered.
-func serveEnvironments(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("env: %w", err)
-	case <-ctx.Done():
-	}
-	patient, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer done()
-	err := server.Shutdown(patient)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close()
-	}
-	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, ended)
-	}
-	return err
 }

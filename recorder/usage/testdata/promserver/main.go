@@ -52,7 +52,8 @@ func run() error {
 	}
 	defer db.Close()
 	p := parser.NewParser(parser.Options{})
-	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 50_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: p})
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 50_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: p,
+		EnableAtModifier: true, EnableNegativeOffset: true, NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() }}) // as cmd/prometheus
 	ready := func(f http.HandlerFunc) http.HandlerFunc { return f }
 	registry := prometheus.NewRegistry()
 	api := v1.NewAPI(engine, db, nil, nil, nil, nil, nil, nil, func() config.Config { return config.Config{} }, nil, v1.GlobalURLOptions{}, ready,

@@ -1,0 +1,17 @@
+package load
+
+import (
+	"time"
+
+	"github.com/scalehist/scalehist"
+)
+
+// Demand is what the series of a workload says of an instant, whoever does the work: of a queue what comes, not what waits.
+func (m *Meter) Demand(w scalehist.WorkloadRef, metric string, at time.Time) (float64, bool) {
+	for _, a := range m.of[w.Key()] {
+		if a.series.Metric == metric {
+			return a.series.At(at)
+		}
+	}
+	return 0, false
+}
