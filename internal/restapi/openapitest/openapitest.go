@@ -137,3 +137,82 @@ func Check(t *testing.T, document []byte, name string, value []byte) {
 		t.Errorf("%s: %v", name, err)
 	}
 }
+
+// Operation is a path of an API. Request and Response name schemas; "" is none, a Response of "text" plain text.
+type Operation struct {
+	Method, Path, ID, Summary string
+	// Query are parameters and what they are; those that end in "*" may be left out.
+	Query             [][2]string
+	Request, Response string
+	// Array: the answer is a list of Response.
+	Array bool
+	// Status of success; "" is 200. Problems are the statuses of problems, and what they mean.
+	Status   string
+	Problems map[string]string
+}
+
+// Document is an OpenAPI 3.1 document.
+func Document(t *testing.T, title, description string, schemas map[string]any, operations []Operation) []byte {
+	t.Helper()
+	type object = map[string]any
+	ref := func(name string, array bool) object {
+		if array {
+			return object{"type": "array", "items": object{"$ref": "#/components/schemas/" + name}}
+		}
+		return object{"$ref": "#/components/schemas/" + name}
+	}
+	paths := object{}
+	for _, o := range operations {
+		responses := object{}
+		for code, what := range o.Problems {
+			responses[code] = object{"description": what, "content": object{"application/problem+json": object{"schema": ref("Problem", false)}}}
+		}
+		ok := object{"description": "done"}
+		switch o.Response {
+		case "":
+		case "text":
+			ok["content"] = object{"text/plain": object{"schema": object{"type": "string"}}}
+		case "object":
+			ok["content"] = object{"application/json": object{"schema": object{"type": "object"}}}
+		default:
+			ok["content"] = object{"application/json": object{"schema": ref(o.Response, o.Array)}}
+		}
+		status := o.Status
+		if status == "" {
+			status = "200"
+		}
+		responses[status] = ok
+		op := object{"operationId": o.ID, "summary": o.Summary, "responses": responses}
+		var parameters []object
+		for part := range strings.SplitSeq(o.Path, "/") {
+			if name, is := strings.CutPrefix(part, "{"); is {
+				parameters = append(parameters, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"}})
+			}
+		}
+		for _, q := range o.Query {
+			name, optional := strings.CutSuffix(q[0], "*")
+			parameters = append(parameters, object{"name": name, "in": "query", "required": !optional, "description": q[1], "schema": object{"type": "string"}})
+		}
+		if parameters != nil {
+			op["parameters"] = parameters
+		}
+		if o.Request != "" {
+			op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": ref(o.Request, false)}}}
+		}
+		if paths[o.Path] == nil {
+			paths[o.Path] = object{}
+		}
+		paths[o.Path].(object)[strings.ToLower(o.Method)] = op //nolint:forcetypeassert // it was made here
+	}
+	b, err := json.MarshalIndent(object{
+		"openapi": "3.1.0", "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+		"info":       object{"title": title, "version": "v1", "license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"}, "description": description},
+		"paths":      paths,
+		"components": object{"schemas": schemas, "securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}}},
+		"security":   []object{{}, {"token": []string{}}},
+	}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b, '\n')
+}
