@@ -159,7 +159,7 @@ groups:
 // their way, and again before they go: nothing is lost.
 func TestThreeProcesses(t *testing.T) {
 	binary := realtest.ClusterAutoscaler(t, filepath.Join("..", "..", ".."))
-	server, err := kvcl.StartAPIServer(t.Context(), kvcl.Options{})
+	server, err := kvcl.StartAPIServer(t.Context(), kvcl.Options{APIServerFlags: map[string]string{"runtime-config": "api/ga=true"}}) // the autoscaler waits for all it watches
 	if err != nil {
 		t.Fatal(err)
 	}
