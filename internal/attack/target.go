@@ -123,6 +123,10 @@ var excused = map[string]string{
 	"generate":             "reads no input",
 	"env":                  "reads a history as backtest does; requests that are wrong are for the tests of recommender/vertical/env",
 	"provider":             "is a group of commands",
+	"discovery":            "is a group of commands",
+	"discovery serve":      "needs an encryption key; requests that are wrong are for the tests of virtualca/discovery",
+	"nodemanager":          "is a group of commands",
+	"nodemanager serve":    "reads a history as provider serve does; requests that are wrong are for the tests of virtualca/nodemanager",
 	"provider serve":       "speaks gRPC, whose messages package externalgrpc is fuzzed with; its files are read as by import and record",
 	"provider conformance": "reads no input; what a hostile provider answers is for the tests of package virtualca/nodegroups",
 }

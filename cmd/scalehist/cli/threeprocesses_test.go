@@ -101,7 +101,7 @@ func (a *authority) client(t *testing.T, name, base string) restapi.Client {
 	return restapi.Client{HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}, Base: base}
 }
 
-var servedOn = regexp.MustCompile(`serving .*(?:https://| on )([0-9.:]+)`)
+var servedOn = regexp.MustCompile(`serving .*(?:https?://| on )([0-9.:]+)`)
 
 // command runs scalehist as a process that serves, and says where.
 func command(t *testing.T, dir, name string, args ...string) (p *realprogram.Process, address string) {
