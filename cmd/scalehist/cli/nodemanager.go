@@ -238,6 +238,10 @@ func (f *nodeManagerServeFlags) withLiqo(s console.IO, registry *discovery.Clien
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
-	return liqo.New(liqo.Options{Liqoctl: f.liqoctl, Kubeconfig: f.virtual.kubeconfig, Kubeconfigs: registry, Client: client, Dynamic: objects, Timeout: f.timeout, DryRun: f.dryRun,
+	local := f.virtual.kubeconfig
+	if local == inCluster {
+		local = "" // liqoctl finds the account of the pod itself
+	}
+	return liqo.New(liqo.Options{Liqoctl: f.liqoctl, Kubeconfig: local, Kubeconfigs: registry, Client: client, Dynamic: objects, Timeout: f.timeout, DryRun: f.dryRun,
 		Said: func(text string) { s.Errf("%s\n", text) }}), nil
 }

@@ -35,13 +35,16 @@ type virtualFlags struct {
 	prices             replays.PriceFlags
 }
 
+// inCluster is a --kubeconfig of the pod that this runs in.
+const inCluster = "in-cluster"
+
 // virtualNames are the flags of virtualFlags.
 var virtualNames = []string{"node-groups", "kubeconfig", "provision-delay", "deletion-delay", "prices", "region", "price-model", "price-model-of"}
 
 func (f *virtualFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.groups, "node-groups", "", "file (YAML) with a list of NodeGroup objects of scalehist.io/v1alpha1, in place of a history")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "API server in which the nodes are objects; default: none")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "API server in which the nodes are objects: a file, or in-cluster, that of the pod; default: none")
 	flags.DurationVar(&f.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
 	flags.DurationVar(&f.deletion, "deletion-delay", cloudprovider.DefaultDeletionDelay, "time from the deletion of a node to the node being gone, if it was not recorded")
 	f.prices.Add(cmd)
@@ -159,7 +162,11 @@ func (f *virtualFlags) config() (*rest.Config, error) {
 	if f.kubeconfig == "" {
 		return nil, nil
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
+	path := f.kubeconfig
+	if path == inCluster {
+		path = "" // client-go then takes the account of the pod
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
