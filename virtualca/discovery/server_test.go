@@ -7,13 +7,17 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/klog/v2"
+	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/scalehist/scalehist/internal/docstore"
 	"github.com/scalehist/scalehist/internal/restapi"
 	"github.com/scalehist/scalehist/internal/restapi/openapitest"
 )
@@ -181,4 +185,46 @@ func TestAPI(t *testing.T) {
 		}
 		openapitest.Check(t, OpenAPI, "Problem", data)
 	}
+}
+
+// FuzzServer: whatever is asked, it is answered, and nothing breaks down.
+func FuzzServer(f *testing.F) {
+	f.Add("PUT", PathClusters+"/a", "", `{"resources": {"cpu": "1"}, "prices": {"cpu": 1}, "labels": {"a": "b"}, "taints": [{"key": "k", "effect": "NoSchedule"}]}`)
+	f.Add("POST", PathClusters+"/a/heartbeat", "", "")
+	f.Add("GET", PathClusters+"/a/kubeconfig", "", "")
+	f.Add("GET", PathList, "", "")
+	f.Add("GET", PathClusters, "watch=maybe", "")
+	f.Add("DELETE", PathClusters+"/a", "", "")
+	store, err := docstore.Open(f.Context(), filepath.Join(f.TempDir(), "state.db"), Kind)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = store.Close() })
+	path := filepath.Join(f.TempDir(), "key")
+	if err := os.WriteFile(path, bytes.Repeat([]byte{1}, keySize), 0o600); err != nil {
+		f.Fatal(err)
+	}
+	key, err := ReadKey(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	registry, err := NewRegistry(f.Context(), RegistryOptions{Store: store, Key: key, Clock: clocktesting.NewFakeClock(start)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s := NewServer(registry, ServerOptions{ReaderTokens: token("reads")})
+	f.Fuzz(func(t *testing.T, method, path, query, body string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // a watch ends at once
+		r, err := http.NewRequestWithContext(ctx, method, "http://localhost/", strings.NewReader(body))
+		if err != nil {
+			return // no client sends it
+		}
+		r.URL.Path, r.URL.RawQuery, r.Host = "/"+strings.TrimPrefix(path, "/"), query, "localhost"
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code == http.StatusInternalServerError && !strings.Contains(w.Body.String(), "context canceled") {
+			t.Errorf("%s %s?%s with %q: %s", method, path, query, body, w.Body)
+		}
+	})
 }
