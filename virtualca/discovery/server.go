@@ -148,8 +148,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(http.StatusOK)
 	lines := json.NewEncoder(w)
 	for e := range s.registry.Watch(r.Context()) {
-		if lines.Encode(e) != nil || c.Flush() != nil {
-			return nil // the asker has gone
+		if err := errors.Join(lines.Encode(e), c.Flush()); err != nil {
+			break // the asker has gone
 		}
 	}
 	return nil
