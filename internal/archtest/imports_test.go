@@ -166,8 +166,8 @@ var owned = []struct {
 }{
 	{"github.com/onsi/...", []string{"scenarios/..."}, nil, "assertions are for tests; the matchers of harness/expect need none of it"},
 	{"pgregory.net/rapid", []string{"harness/kvcl/crosscheck"}, nil, "programs are drawn in tests"},
-	{"modernc.org/sqlite", []string{"recorder/history", "recorder/history/fsck", "internal/attack"}, breakers, "the store knows SQL, the check of a damaged file, which looks behind its back, and what breaks files"},
-	{"database/sql", []string{"recorder/history", "recorder/history/fsck", "internal/attack"}, breakers, "the store knows SQL, the check of a damaged file, which looks behind its back, and what breaks files"},
+	{"modernc.org/sqlite", []string{"recorder/history", "recorder/history/fsck", "internal/attack", "internal/docstore"}, breakers, "the stores know SQL, the check of a damaged file, which looks behind their back, and what breaks files"},
+	{"database/sql", []string{"recorder/history", "recorder/history/fsck", "internal/attack", "internal/docstore"}, breakers, "the stores know SQL, the check of a damaged file, which looks behind their back, and what breaks files"},
 	{"github.com/spf13/cobra", []string{"cmd/..."}, nil, "flags and wiring live in cmd"},
 }
 

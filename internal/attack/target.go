@@ -127,6 +127,10 @@ var excused = map[string]string{
 	"provider":             "is a group of commands",
 	"truth":                "is a group of commands",
 	"truth record":         "reads a history as replay does, and runs a cluster-autoscaler for minutes",
+	"discovery":            "is a group of commands",
+	"discovery serve":      "needs an encryption key; requests that are wrong are for the tests of virtualca/discovery",
+	"nodemanager":          "is a group of commands",
+	"nodemanager serve":    "reads a history as provider serve does; requests that are wrong are for the tests of virtualca/nodemanager",
 	"provider serve":       "speaks gRPC, whose messages package externalgrpc is fuzzed with; its files are read as by import and record",
 	"provider conformance": "reads no input; what a hostile provider answers is for the tests of package virtualca/nodegroups",
 }

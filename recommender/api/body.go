@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/scalehist/scalehist/internal/restapi"
 )
 
 // received is how many bytes of bodies are in memory, packed as they came. It bounds what all requests together hold
@@ -83,20 +85,20 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, t
 	s.incoming.begin(control, s.o.Clock.Now().Add(s.o.ReadTimeout))
 	defer s.incoming.finish(control)
 	if t := r.Header.Get("Content-Type"); t != "" && !strings.Contains(t, "json") && !strings.HasPrefix(t, "application/x-www-form-urlencoded") { // which is curl's default
-		return nil, 0, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Type %q", t), advice: "send application/json"}
+		return nil, 0, &restapi.Error{Status: http.StatusUnsupportedMediaType, Kind: kindRequest, Detail: fmt.Sprintf("Content-Type %q", t), Advice: "send application/json"}
 	}
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "", "identity", "gzip":
 	default:
-		return nil, 0, &problem{status: http.StatusUnsupportedMediaType, kind: kindRequest, detail: fmt.Sprintf("Content-Encoding %q", encoding), advice: "send plain JSON, or gzip"}
+		return nil, 0, &restapi.Error{Status: http.StatusUnsupportedMediaType, Kind: kindRequest, Detail: fmt.Sprintf("Content-Encoding %q", encoding), Advice: "send plain JSON, or gzip"}
 	}
 	in := http.MaxBytesReader(w, r.Body, s.o.MaxBody)
 	var data bytes.Buffer
 	for {
 		if !s.received.take(readChunk) {
-			return nil, taken, &problem{status: http.StatusTooManyRequests, kind: kindTooMany, retryAfter: "1",
-				detail: fmt.Sprintf("%d bytes of requests are being received, which is the most at once", s.received.most),
-				advice: "ask again in a second, or give the server a higher --max-concurrent"}
+			return nil, taken, &restapi.Error{Status: http.StatusTooManyRequests, Kind: kindTooMany, RetryAfter: "1",
+				Detail: fmt.Sprintf("%d bytes of requests are being received, which is the most at once", s.received.most),
+				Advice: "ask again in a second, or give the server a higher --max-concurrent"}
 		}
 		taken += readChunk
 		_, err := io.CopyN(&data, in, readChunk)
@@ -113,8 +115,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, t
 		case errors.Is(err, os.ErrDeadlineExceeded) && s.draining.Load():
 			return nil, taken, draining()
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, taken, &problem{status: http.StatusRequestTimeout, kind: kindTimeout, detail: fmt.Sprintf("the body had not come after %s", s.o.ReadTimeout),
-				advice: "send it at once, packed with gzip if the line is slow"}
+			return nil, taken, &restapi.Error{Status: http.StatusRequestTimeout, Kind: kindTimeout, Detail: fmt.Sprintf("the body had not come after %s", s.o.ReadTimeout),
+				Advice: "send it at once, packed with gzip if the line is slow"}
 		}
 		return nil, taken, endedEarly(err)
 	}
@@ -127,7 +129,7 @@ func (s *Server) unpack(r *http.Request, body []byte) ([]byte, error) {
 	}
 	z, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
-		return nil, &problem{status: http.StatusBadRequest, kind: kindRequest, detail: "the body is not gzip: " + err.Error(), advice: "pack it, or leave Content-Encoding out"}
+		return nil, &restapi.Error{Status: http.StatusBadRequest, Kind: kindRequest, Detail: "the body is not gzip: " + err.Error(), Advice: "pack it, or leave Content-Encoding out"}
 	}
 	var data bytes.Buffer
 	switch n, err := io.Copy(&data, io.LimitReader(z, s.o.MaxBody+1)); {
@@ -140,10 +142,10 @@ func (s *Server) unpack(r *http.Request, body []byte) ([]byte, error) {
 }
 
 func (s *Server) tooLarge() error {
-	return &problem{status: http.StatusRequestEntityTooLarge, kind: kindTooLarge, detail: fmt.Sprintf("the request is larger than %d bytes", s.o.MaxBody),
-		advice: "leave out objects that are no nodes, pods, storage, priorities or DaemonSets, or give the server a higher --max-body"}
+	return &restapi.Error{Status: http.StatusRequestEntityTooLarge, Kind: kindTooLarge, Detail: fmt.Sprintf("the request is larger than %d bytes", s.o.MaxBody),
+		Advice: "leave out objects that are no nodes, pods, storage, priorities or DaemonSets, or give the server a higher --max-body"}
 }
 
 func endedEarly(err error) error {
-	return &problem{status: http.StatusBadRequest, kind: kindRequest, detail: "the body ended early: " + err.Error(), advice: "send it again"}
+	return &restapi.Error{Status: http.StatusBadRequest, Kind: kindRequest, Detail: "the body ended early: " + err.Error(), Advice: "send it again"}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/restapi"
 	"github.com/scalehist/scalehist/recommender"
 )
 
@@ -34,9 +35,9 @@ func (s *Server) working(handle func(http.ResponseWriter, *http.Request, []byte)
 		case s.slots <- struct{}{}:
 			defer func() { <-s.slots }()
 		default:
-			s.fail(w, r, &problem{status: http.StatusTooManyRequests, kind: kindTooMany, retryAfter: "1",
-				detail: fmt.Sprintf("%d recommendations are being made, which is the most at once", s.o.MaxConcurrent),
-				advice: "ask again in a second, or give the server a higher --max-concurrent"})
+			s.fail(w, r, &restapi.Error{Status: http.StatusTooManyRequests, Kind: kindTooMany, RetryAfter: "1",
+				Detail: fmt.Sprintf("%d recommendations are being made, which is the most at once", s.o.MaxConcurrent),
+				Advice: "ask again in a second, or give the server a higher --max-concurrent"})
 			return
 		}
 		s.metrics.inFlight.Inc()
@@ -55,8 +56,8 @@ func (s *Server) working(handle func(http.ResponseWriter, *http.Request, []byte)
 }
 
 // draining refuses a request of a server that is about to end.
-func draining() *problem {
-	return &problem{status: http.StatusServiceUnavailable, kind: kindDraining, detail: "the server is shutting down", advice: "ask again", retryAfter: "1"}
+func draining() *restapi.Error {
+	return &restapi.Error{Status: http.StatusServiceUnavailable, Kind: kindDraining, Detail: "the server is shutting down", Advice: "ask again", RetryAfter: "1"}
 }
 
 func (s *Server) recommend(w http.ResponseWriter, r *http.Request, body []byte) error {
@@ -66,7 +67,7 @@ func (s *Server) recommend(w http.ResponseWriter, r *http.Request, body []byte) 
 	case "Ignore":
 		o.IgnoreUnknown = true
 	default:
-		return &problem{status: http.StatusBadRequest, kind: kindRequest, detail: fmt.Sprintf("fieldValidation=%s", v), advice: "want Strict or Ignore"}
+		return &restapi.Error{Status: http.StatusBadRequest, Kind: kindRequest, Detail: fmt.Sprintf("fieldValidation=%s", v), Advice: "want Strict or Ignore"}
 	}
 	q, err := DecodeRequest(body, o)
 	if err != nil {
@@ -77,8 +78,8 @@ func (s *Server) recommend(w http.ResponseWriter, r *http.Request, body []byte) 
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, "application/json", &Response{APIVersion: Version, Recommendation: answer, Warnings: warnings,
-		Run: &Run{RunTime: scalehist.Duration(took), RequestID: requestID(r), Server: strings.TrimSpace(s.o.Name + " " + s.o.Version)}})
+	restapi.WriteJSON(w, http.StatusOK, "application/json", &Response{APIVersion: Version, Recommendation: answer, Warnings: warnings,
+		Run: &Run{RunTime: scalehist.Duration(took), RequestID: restapi.RequestID(r), Server: strings.TrimSpace(s.o.Name + " " + s.o.Version)}})
 	return nil
 }
 
@@ -98,7 +99,7 @@ func (s *Server) ask(ctx context.Context, request *recommender.Request) (*recomm
 		return nil, took, err
 	}
 	if answer == nil {
-		return nil, took, &problem{status: http.StatusInternalServerError, kind: kindFailed, detail: "the recommender gave no recommendation and no error"}
+		return nil, took, &restapi.Error{Status: http.StatusInternalServerError, Kind: restapi.KindFailed, Detail: "the recommender gave no recommendation and no error"}
 	}
 	s.metrics.seconds.WithLabelValues(answer.Strategy).Observe(took.Seconds())
 	for _, up := range answer.ScaleUps {

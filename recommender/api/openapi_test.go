@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -9,15 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/restapi"
+	"github.com/scalehist/scalehist/internal/restapi/openapitest"
 	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/simulator/drain"
 )
@@ -78,26 +76,7 @@ func checkSchema(t *testing.T, name string, v any) {
 
 func checkSchemaJSON(t *testing.T, name string, b []byte) {
 	t.Helper()
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(OpenAPI))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := validator.NewCompiler()
-	c.DefaultDraft(validator.Draft2020)
-	if err := c.AddResource("openapi.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("openapi.json#/components/schemas/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := validator.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(v); err != nil {
-		t.Errorf("%s: %v", name, err)
-	}
+	openapitest.Check(t, OpenAPI, name, b)
 }
 
 type object = map[string]any
@@ -142,7 +121,7 @@ func openAPI(t *testing.T) []byte {
 				"parameters": []object{
 					{"name": "fieldValidation", "in": "query", "schema": object{"type": "string", "enum": []string{"Strict", "Ignore"}, "default": "Strict"},
 						"description": "Ignore leaves out keys of Kubernetes objects that the server does not know, instead of refusing them"},
-					{"name": requestIDHeader, "in": "header", "schema": object{"type": "string"}, "description": "comes back in answers, problems and logs"}},
+					{"name": restapi.RequestIDHeader, "in": "header", "schema": object{"type": "string"}, "description": "comes back in answers, problems and logs"}},
 				"requestBody": object{"required": true, "content": object{"application/json": object{"schema": ref("Request")}}},
 				"responses":   problems(jsonOf("the recommendation", ref("Response")))}},
 			PathStrategies: object{"get": object{"operationId": "strategies", "summary": "What can be asked for; optional for other servers",
@@ -156,102 +135,39 @@ func openAPI(t *testing.T) []byte {
 		"components": object{"schemas": schemas, "securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}}},
 		"security":   []object{{}, {"token": []string{}}},
 	}
-	b, err := marshal(doc)
+	b, err := restapi.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-// schemasOf are the definitions of types and of all they refer to, without their package's name unless two differ.
+// schemasOf are the definitions of types and of all they refer to.
 func schemasOf(t *testing.T, open bool, types ...any) object {
 	t.Helper()
-	r := jsonschema.Reflector{AllowAdditionalProperties: open, Anonymous: true,
-		Namer: func(t reflect.Type) string {
-			switch {
-			case t == reflect.TypeFor[drain.Options]():
+	return openapitest.Schemas(t, openapitest.Options{Root: filepath.Join("..", ".."), Open: open, Dirs: []string{".", "recommender", "recommender/api", "internal/restapi", "prices", "simulator/drain"},
+		Name: func(t reflect.Type) string {
+			switch t {
+			case reflect.TypeFor[drain.Options]():
 				return "DrainRules"
-			case t == reflect.TypeFor[scalehist.NodeGroup]():
+			case reflect.TypeFor[scalehist.NodeGroup]():
 				return "SnapshotNodeGroup"
-			case t == reflect.TypeFor[prices.Table]():
+			case reflect.TypeFor[prices.Table]():
 				return "PriceTable"
-			case t == reflect.TypeFor[prices.ByModel]():
+			case reflect.TypeFor[prices.ByModel]():
 				return "ModelPrices"
 			}
-			return t.Name()
+			return ""
 		},
-		Mapper: func(t reflect.Type) *jsonschema.Schema {
-			switch t {
-			case reflect.TypeFor[scalehist.Duration]():
-				return &jsonschema.Schema{Type: "string", Description: "a Go duration, such as 1m30s", Pattern: `^-?([0-9.]+(h|m|s|ms|us|µs|ns))+$`}
-			case reflect.TypeFor[time.Time]():
-				return &jsonschema.Schema{Type: "string", Format: "date-time"}
-			case reflect.TypeFor[Object]():
-				s := &jsonschema.Schema{Type: "object", Required: []string{"apiVersion", "kind", "metadata"}, Properties: jsonschema.NewProperties(),
-					Description: "a Kubernetes object, a NodeGroup of scalehist.io/v1alpha1, or a List of them: " + kindNames()}
-				s.Properties.Set("apiVersion", &jsonschema.Schema{Type: "string"})
-				s.Properties.Set("kind", &jsonschema.Schema{Type: "string"})
-				s.Properties.Set("metadata", &jsonschema.Schema{Type: "object"})
-				return s
+		Map: func(t reflect.Type) *jsonschema.Schema {
+			if t != reflect.TypeFor[Object]() {
+				return nil
 			}
-			// Whole Kubernetes objects follow Kubernetes' own schema.
-			if t.PkgPath() == "k8s.io/api/core/v1" {
-				return &jsonschema.Schema{Type: "object", Description: "a Kubernetes v1 " + t.Name()}
-			}
-			return nil
-		},
-	}
-	for _, dir := range []string{".", "recommender", "recommender/api", "prices", "simulator/drain"} {
-		comments(t, &r, dir)
-	}
-	out := object{}
-	for _, v := range types {
-		b, err := json.Marshal(r.Reflect(v))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b = bytes.ReplaceAll(b, []byte(`"#/$defs/`), []byte(`"#/components/schemas/`))
-		var s struct {
-			Defs map[string]any `json:"$defs"`
-		}
-		if err := json.Unmarshal(b, &s); err != nil {
-			t.Fatal(err)
-		}
-		maps.Copy(out, s.Defs)
-	}
-	return out
-}
-
-// comments reads the comments of the package in a directory of the module, of no other below it.
-func comments(t *testing.T, r *jsonschema.Reflector, dir string) {
-	t.Helper()
-	const module = "github.com/scalehist/scalehist"
-	path := strings.TrimSuffix(module+"/"+dir, "/.")
-	files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied := t.TempDir()
-	for _, f := range files {
-		if strings.HasSuffix(f, "_test.go") {
-			continue
-		}
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(copied, filepath.Base(f)), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	single := jsonschema.Reflector{}
-	if err := single.AddGoComments("", copied, jsonschema.WithFullComment()); err != nil {
-		t.Fatal(err)
-	}
-	if r.CommentMap == nil {
-		r.CommentMap = map[string]string{}
-	}
-	for k, v := range single.CommentMap {
-		r.CommentMap[path+strings.TrimPrefix(k, filepath.ToSlash(copied))] = strings.Join(strings.Fields(v), " ")
-	}
+			s := &jsonschema.Schema{Type: "object", Required: []string{"apiVersion", "kind", "metadata"}, Properties: jsonschema.NewProperties(),
+				Description: "a Kubernetes object, a NodeGroup of scalehist.io/v1alpha1, or a List of them: " + kindNames()}
+			s.Properties.Set("apiVersion", &jsonschema.Schema{Type: "string"})
+			s.Properties.Set("kind", &jsonschema.Schema{Type: "string"})
+			s.Properties.Set("metadata", &jsonschema.Schema{Type: "object"})
+			return s
+		}}, types...)
 }

@@ -1,25 +1,15 @@
 package api
 
 import (
-	"context"
-	"crypto/rand"
 	_ "embed"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/http"
-	"regexp"
-	"runtime/debug"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/scalehist/scalehist/internal/httphost"
-	"github.com/scalehist/scalehist/internal/httproute"
-	"github.com/scalehist/scalehist/internal/httpstatus"
+	"github.com/scalehist/scalehist/internal/restapi"
 	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recommender"
 )
@@ -58,7 +48,7 @@ type Options struct {
 }
 
 // TokenMatcher knows tokens. It takes the same time for all wrong ones.
-type TokenMatcher interface{ Match(token string) bool }
+type TokenMatcher = restapi.TokenMatcher
 
 // The defaults of Options.
 const (
@@ -147,131 +137,23 @@ func (s *Server) routes() http.Handler {
 		_, _ = w.Write(OpenAPI) // who asked may have gone
 	})
 	mux.Handle("GET /metrics", s.metrics.handler())
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { restapi.WriteText(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	routes := httproute.Refuse(mux, func(w http.ResponseWriter, r *http.Request, code int) {
-		p := &problem{status: code, kind: kindRoute, detail: "there is no " + r.URL.Path, advice: "see " + PathOpenAPI}
-		if code == http.StatusMethodNotAllowed {
-			p.detail, p.advice = r.URL.Path+" takes no "+r.Method, "use "+w.Header().Get("Allow")
-		}
-		s.fail(w, r, p)
-	})
-	crossOrigin := http.NewCrossOriginProtection()
-	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, &problem{status: http.StatusForbidden, kind: kindRoute, detail: "a page of another origin asks", advice: "ask from a program, or from a page of this origin"})
-	}))
-	inner := s.checkHost(s.authenticate(crossOrigin.Handler(routes)))
-	return s.identify(s.metrics.count(mux, s.recovering(compress(inner))))
+	gate := restapi.Gate{LocalHosts: s.o.LocalHosts, Hosts: s.o.Hosts, Tokens: s.o.Tokens, ClientCertificates: s.o.ClientCertificates}
+	inner := gate.Wrap(mux, PathOpenAPI, s.fail)
+	return restapi.Identify(s.metrics.count(mux, restapi.Recover(compress(inner), "the recommender", s.metrics.panics.Inc, s.fail)))
 }
 
 // ready answers a probe.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.draining.Load() {
-		writeText(w, http.StatusServiceUnavailable, "shutting down\n")
+		restapi.WriteText(w, http.StatusServiceUnavailable, "shutting down\n")
 		return
 	}
-	writeText(w, http.StatusOK, "ok\n")
+	restapi.WriteText(w, http.StatusOK, "ok\n")
 }
 
 func (s *Server) strategies(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, "application/json", StrategyList{APIVersion: Version, Name: s.o.Name, Strategies: s.o.Strategies, Scorings: s.o.Scorings,
+	restapi.WriteJSON(w, http.StatusOK, "application/json", StrategyList{APIVersion: Version, Name: s.o.Name, Strategies: s.o.Strategies, Scorings: s.o.Scorings,
 		Weights: recommender.DefaultWeights()})
-}
-
-// open are the paths without credentials: what a kubelet asks.
-func open(path string) bool { return path == "/healthz" || path == "/readyz" }
-
-// checkHost refuses names that are not ours. Probes come by any.
-func (s *Server) checkHost(next http.Handler) http.Handler {
-	names := httphost.Names{LocalOnly: s.o.LocalHosts, Others: s.o.Hosts}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := names.Check(r); err != nil && !open(r.URL.Path) {
-			s.fail(w, r, &problem{status: http.StatusMisdirectedRequest, kind: kindRoute, detail: err.Error()})
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func (s *Server) authenticate(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if open(r.URL.Path) || s.allowed(r) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		p := &problem{status: http.StatusUnauthorized, kind: kindToken, detail: "the token is missing or wrong", advice: "send 'Authorization: Bearer TOKEN' with one of the server's --token-file"}
-		if s.o.Tokens == nil {
-			p = &problem{status: http.StatusForbidden, kind: kindToken, detail: "a client certificate is needed", advice: "show one signed by the authority of the server's --client-ca"}
-		} else {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="scalehist"`)
-		}
-		s.fail(w, r, p)
-	})
-}
-
-func (s *Server) allowed(r *http.Request) bool {
-	if s.o.Tokens == nil && !s.o.ClientCertificates || s.o.ClientCertificates && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-		return true
-	}
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	return ok && s.o.Tokens != nil && strings.EqualFold(scheme, "Bearer") && s.o.Tokens.Match(strings.TrimSpace(token))
-}
-
-type idKey struct{}
-
-// requestIDHeader names a request in answers, problems and logs.
-const requestIDHeader = "X-Request-Id"
-
-var goodID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-
-// identify gives each request an id: the caller's if it is a sane one.
-func (s *Server) identify(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get(requestIDHeader)
-		if !goodID.MatchString(id) {
-			var b [8]byte
-			_, _ = rand.Read(b[:]) // it never fails
-			id = hex.EncodeToString(b[:])
-		}
-		h := w.Header()
-		h.Set(requestIDHeader, id)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "no-store")
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), idKey{}, id)))
-	})
-}
-
-func requestID(r *http.Request) string {
-	id, _ := r.Context().Value(idKey{}).(string)
-	return id
-}
-
-// recovering answers a panic with a problem; the process goes on.
-func (s *Server) recovering(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			v := recover()
-			if v == nil {
-				return
-			}
-			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(v)
-			}
-			s.metrics.panics.Inc()
-			klog.FromContext(r.Context()).Error(fmt.Errorf("panic: %v", v), "A request ended in a panic", "path", r.URL.Path, "requestId", requestID(r), "stack", string(debug.Stack()))
-			if seen, ok := w.(*httpstatus.Writer); ok && seen.Wrote {
-				panic(http.ErrAbortHandler) // half an answer is none
-			}
-			w.Header().Del("Content-Encoding")
-			s.fail(w, r, &problem{status: http.StatusInternalServerError, kind: kindFailed, detail: "the recommender broke down on this request",
-				advice: "the server's log has the stack under the request id; please report it with the request"})
-		}()
-		next.ServeHTTP(w, r)
-	})
-}
-
-func writeText(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(code)
-	_, _ = w.Write([]byte(text)) // who asked may have gone
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalehist/scalehist/internal/restapi"
 	"github.com/scalehist/scalehist/recommender"
 )
 
@@ -38,7 +39,7 @@ func wantProblem(t *testing.T, response *http.Response, body []byte, status int,
 		t.Fatalf("%s: %q: %v", response.Status, body, err)
 	}
 	if response.StatusCode != status || p.Status != status || p.Type != problemTypes+kind || response.Header.Get("Content-Type") != "application/problem+json" ||
-		p.RequestID == "" || p.RequestID != response.Header.Get(requestIDHeader) || p.Detail == "" {
+		p.RequestID == "" || p.RequestID != response.Header.Get(restapi.RequestIDHeader) || p.Detail == "" {
 		t.Errorf("got %s %+v, want %d %s", response.Status, p, status, kind)
 	}
 	return p
@@ -69,9 +70,9 @@ func TestProblems(t *testing.T) {
 		{"encoding", PathRecommend, nil, func(r *http.Request) { r.Header.Set("Content-Encoding", "br") }, 415, kindRequest, "br"},
 		{"type", PathRecommend, nil, func(r *http.Request) { r.Header.Set("Content-Type", "text/yaml") }, 415, kindRequest, "text/yaml"},
 		{"validation", PathRecommend + "?fieldValidation=Warn", nil, nil, 400, kindRequest, "fieldValidation=Warn"},
-		{"other path", "/v2/recommend", nil, nil, 404, kindRoute, "/v2/recommend"},
-		{"other method", PathRecommend, nil, func(r *http.Request) { r.Method = http.MethodDelete }, 405, kindRoute, "DELETE"},
-		{"other origin", PathRecommend, nil, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403, kindRoute, "another origin"},
+		{"other path", "/v2/recommend", nil, nil, 404, restapi.KindRoute, "/v2/recommend"},
+		{"other method", PathRecommend, nil, func(r *http.Request) { r.Method = http.MethodDelete }, 405, restapi.KindRoute, "DELETE"},
+		{"other origin", PathRecommend, nil, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403, restapi.KindRoute, "another origin"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			change := c.change
@@ -105,10 +106,10 @@ func packed(t *testing.T, data []byte) []byte {
 func TestGzipAndRequestID(t *testing.T) {
 	s := newTestServer(t, Options{})
 	response, body := post(t, s.URL+PathRecommend, packed(t, wireRequest(t)), gzipped, func(r *http.Request) {
-		r.Header.Set(requestIDHeader, "mine-1")
+		r.Header.Set(restapi.RequestIDHeader, "mine-1")
 		r.Header.Set("Accept-Encoding", "gzip") // asked for by hand, so it stays packed
 	})
-	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "gzip" || response.Header.Get(requestIDHeader) != "mine-1" {
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "gzip" || response.Header.Get(restapi.RequestIDHeader) != "mine-1" {
 		t.Fatalf("got %s %v", response.Status, response.Header)
 	}
 	z, err := gzip.NewReader(bytes.NewReader(body))
@@ -125,8 +126,8 @@ func TestGzipAndRequestID(t *testing.T) {
 	if diff := cmp.Diff(text(t, inProcess(t, testRequest())), text(t, answer.Recommendation)); diff != "" {
 		t.Errorf("packed (-in process +packed):\n%s", diff)
 	}
-	response, _ = post(t, s.URL+PathRecommend, nil, func(r *http.Request) { r.Header.Set(requestIDHeader, "not\tsane") })
-	if id := response.Header.Get(requestIDHeader); len(id) != 16 {
+	response, _ = post(t, s.URL+PathRecommend, nil, func(r *http.Request) { r.Header.Set(restapi.RequestIDHeader, "not\tsane") })
+	if id := response.Header.Get(restapi.RequestIDHeader); len(id) != 16 {
 		t.Errorf("an id that is not sane gave %q", id)
 	}
 }
@@ -187,7 +188,7 @@ func TestPanicIsAnswered(t *testing.T) {
 		return recommender.New().Recommend(ctx, r)
 	})})
 	response, body := post(t, s.URL+PathRecommend, wireRequest(t))
-	if p := wantProblem(t, response, body, http.StatusInternalServerError, kindFailed); strings.Contains(p.Detail, "on purpose") {
+	if p := wantProblem(t, response, body, http.StatusInternalServerError, restapi.KindFailed); strings.Contains(p.Detail, "on purpose") {
 		t.Errorf("the inside is shown: %+v", p)
 	}
 	panics = false
@@ -202,7 +203,7 @@ func TestPanicIsAnswered(t *testing.T) {
 func TestNoAnswerIsAFailure(t *testing.T) {
 	s := newTestServer(t, Options{Recommender: answering(func(context.Context, *recommender.Request) (*recommender.Recommendation, error) { return nil, nil })})
 	response, body := post(t, s.URL+PathRecommend, wireRequest(t))
-	wantProblem(t, response, body, http.StatusInternalServerError, kindFailed)
+	wantProblem(t, response, body, http.StatusInternalServerError, restapi.KindFailed)
 }
 
 func TestProbesAndDrain(t *testing.T) {
@@ -213,7 +214,7 @@ func TestProbesAndDrain(t *testing.T) {
 		}
 	}
 	response, body := get(t, s.URL+PathStrategies)
-	wantProblem(t, response, body, http.StatusUnauthorized, kindToken)
+	wantProblem(t, response, body, http.StatusUnauthorized, restapi.KindToken)
 	bearer := func(r *http.Request) { r.Header.Set("Authorization", "bearer secret") }
 	if response, _ := post(t, s.URL+PathRecommend, wireRequest(t), bearer); response.StatusCode != http.StatusOK {
 		t.Errorf("with the token: %s", response.Status)
@@ -354,7 +355,7 @@ func TestHostsAndMethods(t *testing.T) {
 				t.Errorf("%s as %s: %s, want %d", path, host, response.Status, want)
 			}
 			if want == http.StatusMisdirectedRequest {
-				wantProblem(t, response, body, want, kindRoute)
+				wantProblem(t, response, body, want, restapi.KindRoute)
 			}
 		}
 	}
@@ -364,7 +365,7 @@ func TestHostsAndMethods(t *testing.T) {
 			t.Fatal(err)
 		}
 		response, body := do(t, r)
-		wantProblem(t, response, body, http.StatusMethodNotAllowed, kindRoute)
+		wantProblem(t, response, body, http.StatusMethodNotAllowed, restapi.KindRoute)
 		if got := response.Header.Get("Allow"); got != allow {
 			t.Errorf("PUT %s: Allow %q, want %q", path, got, allow)
 		}

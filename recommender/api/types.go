@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/internal/restapi"
 	"github.com/scalehist/scalehist/recommender"
 )
 
@@ -67,16 +68,4 @@ type StrategyList struct {
 }
 
 // Problem is an error on the wire (RFC 9457, application/problem+json).
-type Problem struct {
-	// Type tells problems apart: a link to its description.
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	// Detail says what is wrong.
-	Detail string `json:"detail"`
-	// Path says where in the request: "objects[3].spec.containers[0].image".
-	Path string `json:"path,omitempty"`
-	// Advice says what to do.
-	Advice    string `json:"advice,omitempty"`
-	RequestID string `json:"requestId,omitempty"`
-}
+type Problem = restapi.Problem

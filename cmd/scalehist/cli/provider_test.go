@@ -129,6 +129,10 @@ func TestProviderMistakes(t *testing.T) {
 		"give all three":        {"provider", "serve", "x.db", "--tls-cert", "x"},
 		"is reached by others":  {"provider", "serve", "--node-groups", groupFile(t), "--listen", "0.0.0.0:0"},
 		"no such file":          {"provider", "serve", "--node-groups", "absent.yaml"},
+		"want an address":       {"provider", "serve", "--node-manager", "nowhere"},
+		"give no history":       {"provider", "serve", "x.db", "--node-manager", "http://127.0.0.1:1"},
+		"give --prices to it":   {"provider", "serve", "--prices", "public", "--node-manager", "http://127.0.0.1:1"},
+		"TLS needs":             {"provider", "serve", "--node-manager", "https://127.0.0.1:1"},
 		"must be positive":      {"provider", "conformance", nobody, "--callers", "0"},
 		"no provider answers":   {"provider", "conformance", nobody, "--timeout", "1s"},
 	} {

@@ -141,11 +141,11 @@ func (f *recommenderFlags) run(cmd *cobra.Command, s console.IO) error {
 		return fmt.Errorf("recommender serve: %w: choose another --listen", err)
 	}
 	s.Errf("serving %s://%s; Ctrl-C stops\n", scheme, listener.Addr())
-	return serveUntil(cmd.Context(), app, server, listener, f.timeout)
+	return serveUntil(cmd.Context(), "recommender serve", app.Drain, server, listener, f.timeout)
 }
 
 // serveUntil serves until ctx ends, and lets what is under way be answered.
-func serveUntil(ctx context.Context, app *api.Server, server *http.Server, listener net.Listener, patience time.Duration) error {
+func serveUntil(ctx context.Context, command string, drain func(), server *http.Server, listener net.Listener, patience time.Duration) error {
 	served := make(chan error, 1)
 	go func() {
 		if server.TLSConfig != nil {
@@ -156,10 +156,10 @@ func serveUntil(ctx context.Context, app *api.Server, server *http.Server, liste
 	}()
 	select {
 	case err := <-served:
-		return fmt.Errorf("recommender serve: %w", err)
+		return fmt.Errorf("%s: %w", command, err)
 	case <-ctx.Done():
 	}
-	app.Drain()
+	drain()
 	patient, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer done()
 	err := server.Shutdown(patient)

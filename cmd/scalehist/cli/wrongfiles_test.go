@@ -70,6 +70,8 @@ var dataFiles = []dataFile{
 		"clusters:\n- name: [a]\n", []string{"line 2", "a list where a string is due"}},
 	{"a type of clusters", "config", "yaml", []string{"serve", "--check", "--config", "FILE"},
 		"clusters:\n- name: a\n  controlPlane: here\n", []string{"line 3", `"here" where an object is due`}},
+	{"groups of borrowed capacity", "borrow", "yaml", []string{"nodemanager", "serve", "--db", "OUT", "--backend", "multicluster", "--discovery", "http://127.0.0.1:1", "--borrow", "FILE"},
+		"groups:\n- name: a\n  maxSize: many\n", []string{"line 3", `groups[0].maxSize: "many" where a whole number is due`}},
 	{"flags", "config-file", "yaml", []string{"version", "--config-file", "FILE"},
 		"replay:\n  seed: {a: 1}\n", []string{"input.yaml:2: seed: want a whole number"}},
 	{"log", "", "jsonl", []string{"import", "FILE", "-o", "OUT"},
@@ -93,7 +95,8 @@ var dataFiles = []dataFile{
 var otherFiles = []string{"cpu-profile", "log-file", "memory-profile", "fixtures", "output", "scenario", "out", "baseline", "candidate", "junit", "repeat", "summary", "cluster", "dir",
 	"form", "name", "ca-file", "cert-file", "key-file", "token-file", "history", "client-ca", "tls-cert", "tls-key", "context", "control-plane-context", "prometheus-ca-file",
 	"prometheus-cert-file", "prometheus-key-file", "prometheus-token-file", "salt-file", "save-mapping", "save-salt", "event-reports", "log-dir", "report-dir", "ties",
-	"max-upload", "reports", "plot", "artifacts", "ca", "html", "log-format"}
+	"max-upload", "reports", "plot", "artifacts", "ca", "html", "log-format", "db", "key",
+	"reader", "reader-token-file", "node-manager"}
 
 // try runs the command with a file that holds text, and gives what it says of it.
 func (f dataFile) try(t *testing.T, text string) string {

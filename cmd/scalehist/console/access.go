@@ -71,3 +71,6 @@ func (a *AccessFlags) Credentials() (*web.Tokens, *web.TLSFiles, error) {
 	}
 	return tokens, files, nil
 }
+
+// Files are the certificate, its key and the authority of clients, for a server that also calls others.
+func (a *AccessFlags) Files() (cert, key, clientCA string) { return a.cert, a.key, a.ClientCA }

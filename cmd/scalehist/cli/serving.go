@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/internal/restapi"
+	"github.com/scalehist/scalehist/recorder/web"
+	"github.com/scalehist/scalehist/virtualca/externalgrpc"
+)
+
+// httpService is an HTTP API that a command serves until it is stopped.
+type httpService struct {
+	access  *console.AccessFlags
+	command string
+	address *net.TCPAddr
+	gate    restapi.Gate
+	files   *web.TLSFiles
+	// outbound is the same certificate for calls of others; nil where there is none.
+	outbound *externalgrpc.TLSFiles
+}
+
+// newService reads what the flags of access say. Others reach it over TLS alone.
+func newService(cmd *cobra.Command, command string, access *console.AccessFlags) (*httpService, error) {
+	s := &httpService{access: access, command: command}
+	var err error
+	if s.address, err = net.ResolveTCPAddr("tcp", access.Listen); err != nil {
+		return nil, console.UsageErrorf(cmd, "--listen %s: %w", access.Listen, err)
+	}
+	if err := access.Check(cmd, "", s.address); err != nil {
+		return nil, err
+	}
+	cert, key, ca := access.Files()
+	if !s.address.IP.IsLoopback() && cert == "" {
+		return nil, console.UsageErrorf(cmd, "--listen %s is reached by others: give --tls-cert and --tls-key", access.Listen)
+	}
+	tokens, files, err := access.Credentials()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", command, err)
+	}
+	s.files = files
+	s.gate = restapi.Gate{LocalHosts: access.LocalHosts(s.address), Hosts: access.Hosts, ClientCertificates: access.ClientCA != ""}
+	if tokens != nil { // a nil pointer is not a nil interface
+		s.gate.Tokens = tokens
+	}
+	if cert != "" && ca != "" {
+		s.outbound = &externalgrpc.TLSFiles{Cert: cert, Key: key, CACert: ca}
+	}
+	return s, nil
+}
+
+// endPatience is how long what is under way may take when a service is stopped.
+const endPatience = 10 * time.Second
+
+// serve serves until ctx ends. Requests without an end, such as watches, end then.
+func (s *httpService) serve(ctx context.Context, out console.IO, handler http.Handler) error {
+	logger := klog.FromContext(ctx)
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo)}
+	requests, end := context.WithCancel(klog.NewContext(context.Background(), logger))
+	defer end()
+	server.BaseContext = func(net.Listener) context.Context { return requests }
+	scheme := "http"
+	if s.files != nil {
+		scheme = "https"
+		var err error
+		if server.TLSConfig, err = s.files.Config(); err != nil {
+			return fmt.Errorf("%s: %w", s.command, err)
+		}
+	}
+	listener, err := net.ListenTCP("tcp", s.address)
+	if err != nil {
+		return fmt.Errorf("%s: %w: choose another --listen", s.command, err)
+	}
+	out.Errf("serving %s://%s; Ctrl-C stops\n", scheme, listener.Addr())
+	watched := func() { // answers under way are given, then watches end
+		timer := time.AfterFunc(endPatience/10, end)
+		context.AfterFunc(requests, func() { timer.Stop() })
+	}
+	return serveUntil(ctx, s.command, watched, server, listener, endPatience)
+}
