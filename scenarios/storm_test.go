@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/scalehist/scalehist/engines"
+	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
 	"github.com/scalehist/scalehist/harness/trace"
@@ -23,8 +24,10 @@ var _ = Describe("A storm of replicas", func() {
 		Expect(err).NotTo(HaveOccurred())
 		fault, err := trace.ParseFault("metrics-wrong:requests@+5m..+15m,value=1e6")
 		Expect(err).NotTo(HaveOccurred())
-		script := morning()
-		script.Groups[0].Max = 3
+		script := workload.Script{
+			Name: "storm", Duration: 40 * time.Minute, Groups: []workload.Group{std4(1, 3)},
+			Steps: []workload.Step{{At: 5 * time.Second, Add: workload.Pods{Workload: "web", Count: 2, CPU: "500m", Memory: "512Mi"}}},
+		}
 
 		report, err := replayWith(ctx, 0, Scripted(script), harness.OnControlPlane(harness.Memory), ClusterAutoscaler(), harness.WithController(engines.HPA(hpa.Defaults())),
 			harness.WithObjects(objects...), harness.WithLoad(source), harness.WithFaults(fault))

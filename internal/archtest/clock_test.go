@@ -23,7 +23,7 @@ var wallClock = map[string]string{
 	"internal/attack":             "it gives real processes a deadline",
 	"internal/leaktest":           "it waits for goroutines to end",
 	"internal/assetsbuild":        "it is a program that shows progress",
-	"engines/realca":             "it runs the real autoscaler in real time",
+	"engines/realca":              "it runs the real autoscaler in real time",
 }
 
 // banned are the functions of package time that read or wait on the wall clock.
