@@ -19,9 +19,9 @@ func TestHeld(t *testing.T) {
 		balance Balance
 		delays  Delays
 	}{
-		5 * time.Minute:  {Balance{In: 1600, Served: 1300, Waiting: 300}, Delays{Work: 1000, P50: 50, P90: 90, P99: 99, Max: 100}},
-		time.Minute:      {Balance{In: 1600, Served: 900, Lost: 400, Waiting: 300}, Delays{Work: 600, P50: 30, P90: 54, P99: 59.4, Max: 60}},
-		10 * time.Second: {Balance{In: 1600, Served: 400, Lost: 1100, Waiting: 100}, Delays{Work: 100, P50: 5, P90: 9, P99: 9.9, Max: 10}},
+		5 * time.Minute:  {Balance{In: 1600, Served: 1300, Waiting: 300, Unready: 130, LongestUnready: 100}, Delays{Work: 1000, P50: 50, P90: 90, P99: 99, Max: 100}},
+		time.Minute:      {Balance{In: 1600, Served: 900, Lost: 400, Waiting: 300, Unready: 130, LongestUnready: 100}, Delays{Work: 600, P50: 30, P90: 54, P99: 59.4, Max: 60}},
+		10 * time.Second: {Balance{In: 1600, Served: 400, Lost: 1100, Waiting: 100, Unready: 130, LongestUnready: 100}, Delays{Work: 100, P50: 5, P90: 9, P99: 9.9, Max: 10}},
 	} {
 		a := NewAccount(&Series{Metric: "requests", Sharing: Held, Hold: hold, Points: []Point{{start, 10}}}, Resolution)
 		a.Replicas(start, nil)
