@@ -49,8 +49,9 @@ It listens on this machine only. Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 e
 
   # For an autoscaler, from an hour into the recording on
   scalehist prometheus serve prod.db --at +1h --listen 127.0.0.1:9091`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return servePrometheus(cmd, s, args[0], listen, &at) },
+		Args:              console.ExactArgs("FILE.db"),
+		ValidArgsFunction: console.CompleteHistory,
+		RunE:              func(cmd *cobra.Command, args []string) error { return servePrometheus(cmd, s, args[0], listen, &at) },
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:9090", "address to listen on, of this machine; port 0 takes any that is free")
 	cmd.Flags().Var(&at, "at", "instant of the recording that is now when the server starts (default: times are those of the recording)")
@@ -68,7 +69,7 @@ func servePrometheus(cmd *cobra.Command, s console.IO, path, listen string, at *
 	if at.IsSet() {
 		from, err := at.Resolve(start, end, end)
 		if err != nil {
-			return fmt.Errorf("--at: %w", err)
+			return fmt.Errorf("%s: --at: %w", path, err)
 		}
 		now = promserve.Clock{Now: real.Now, Behind: real.Now().Sub(from).Round(time.Millisecond)}
 	}
