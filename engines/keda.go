@@ -93,7 +93,7 @@ func (c *kedaController) set(now time.Time, o scalehist.Object, atStart bool) er
 		c.env.Warn(fmt.Sprintf("keda leaves a workload as it was recorded: %v", err))
 	}
 	if object == nil {
-		return nil //nolint:nilerr // it is in the warnings
+		return nil
 	}
 	name, ref := scaledObjectName(o), object.Spec.ScaleTargetRef
 	target := scalehist.WorkloadRef{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: object.Namespace, Name: ref.Name}

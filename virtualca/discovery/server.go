@@ -148,7 +148,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(http.StatusOK)
 	lines := json.NewEncoder(w)
 	for e := range s.registry.Watch(r.Context()) {
-		if err := errors.Join(lines.Encode(e), c.Flush()); err != nil {
+		if errors.Join(lines.Encode(e), c.Flush()) != nil {
 			break // the asker has gone
 		}
 	}

@@ -121,7 +121,7 @@ func TestPrometheusServeRefuses(t *testing.T) {
 		"choose an instant in it":       {path, "--at", "+2h", "--listen", "127.0.0.1:0"},
 		"no metrics are recorded in it": {"../../../fixtures/aws-burst/recording.db", "--listen", "127.0.0.1:0"},
 		"--listen: listen tcp":          {path, "--listen", "127.0.0.1:x"},
-		"missing argument FILE.db":  nil,
+		"missing argument FILE.db":      nil,
 		"does not exist":                {filepath.Join(t.TempDir(), "absent.db")},
 	} {
 		code, _, errs := run(t, t.Context(), append([]string{"prometheus", "serve"}, args...)...)
