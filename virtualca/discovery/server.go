@@ -147,8 +147,9 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.WriteHeader(http.StatusOK)
 	lines := json.NewEncoder(w)
+	sent := func(e Event) bool { return lines.Encode(e) == nil && c.Flush() == nil }
 	for e := range s.registry.Watch(r.Context()) {
-		if errors.Join(lines.Encode(e), c.Flush()) != nil {
+		if !sent(e) {
 			break // the asker has gone
 		}
 	}
