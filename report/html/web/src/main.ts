@@ -88,6 +88,7 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
 
   const extra = view.runs.length > 2 ? `&a=${a}&b=${b}` : "";
   let linked = 0;
+  let followed = location.hash;
   store.on((now, before) => {
     const picks = models.map((m, i) => (now.pick >= 0 && now.pickRun === i ? now.pick : m.decisionAt(now.t)));
     const moments = models.map((m) => m.moment(now.t));
@@ -104,10 +105,15 @@ function build(view: View, a: number, b: number, go: (a: number, b: number) => v
       selection.el.focus({ preventScroll: true });
     }
     clearTimeout(linked);
-    if (!now.playing && ready) linked = setTimeout(() => history.replaceState(null, "", write(now, models, extra)), 250);
+    if (!now.playing && ready) linked = setTimeout(() => {
+      if (location.hash !== followed) return; // somebody gave another link since, and its hashchange is on its way
+      history.replaceState(null, "", write(now, models, extra));
+      followed = location.hash;
+    }, 250);
   });
 
   const follow = (): boolean => {
+    followed = location.hash;
     const asked = resolve(parse(location.hash), models);
     problem.hidden = !asked?.problem;
     if (!asked) return false;
