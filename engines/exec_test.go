@@ -11,9 +11,11 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
+	"github.com/scalehist/scalehist/engines/calls"
 	"github.com/scalehist/scalehist/engines/program"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/internal/realprogram/realtest"
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 func recordedBy(name string) string { return filepath.Join("..", "fixtures", name, "recording.db") }
@@ -67,8 +69,20 @@ func TestRealAutoscalerFallsBack(t *testing.T) {
 	if err != nil || !strings.Contains(string(log), "Final scale-up plan: [{first 1->4 (max: 8)}]") {
 		t.Errorf("the log of the autoscaler (%v) is not that of this run", err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
-		t.Errorf("more than the log is left: %v", left)
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
+		t.Errorf("want the log and the calls: %v", left)
+	}
+	db, err := history.Open(t.Context(), filepath.Join(dir, program.CallsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	asked, err := calls.Read(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changes := calls.Changes(asked); len(changes) < 2 || changes[0].Method != "NodeGroupIncreaseSize" || calls.Short(changes[0].Request) != "delta=3 id=first" {
+		t.Errorf("what it asked of its provider is not what it did: %+v", changes)
 	}
 	if !slices.ContainsFunc(r.Warnings, func(w string) bool {
 		return strings.Contains(w, "ran in real time") && strings.Contains(w, "10 times as fast")

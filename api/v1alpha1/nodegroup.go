@@ -81,6 +81,6 @@ func (g *NodeGroup) DeepCopyObject() runtime.Object { return g.DeepCopy() }
 
 // AddToScheme registers the kinds of the group, so that one decoder reads every kind of an object log.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &NodeGroup{}, &MetricQuery{})
+	s.AddKnownTypes(GroupVersion, &NodeGroup{}, &MetricQuery{}, &ProviderCall{})
 	return nil
 }

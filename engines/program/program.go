@@ -16,8 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/engines/calls"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/internal/realprogram"
@@ -29,6 +31,8 @@ import (
 const (
 	// LogFile is the autoscaler's own log, in the directory of the report.
 	LogFile = "cluster-autoscaler.log"
+	// CallsFile is a history of what the autoscaler asked of its provider, beside the log.
+	CallsFile = "provider-calls.db"
 	// namespace is where it keeps its status ConfigMap, and looks for the priorities of its expander, unless --namespace says otherwise.
 	defaultNamespace = "kube-system"
 	// prioritiesName and prioritiesKey are those of upstream's priority expander (expander/priority).
@@ -50,6 +54,7 @@ type Runner struct {
 	server   *externalgrpc.Server
 	serving  sync.WaitGroup
 	log      *logReader
+	calls    *calls.Log // nil where no files are kept
 	book     *book
 	to       harness.Attachment
 }
@@ -104,6 +109,12 @@ func (r *Runner) Start(ctx context.Context, to harness.Attachment) (err error) {
 	r.book.restarted()
 	groups := nodegroups.New(to.Provider, turns{to, r.book}, nodegroups.Options{Speed: r.env.Speed, Asked: r.book.asked, Looped: r.book.looped})
 	o := externalgrpc.ServerOptions{CallTime: callTime}
+	if err := r.recordCalls(ctx); err != nil {
+		return err
+	}
+	if r.calls != nil {
+		o.Called = r.calls.Called
+	}
 	if r.server, err = externalgrpc.NewServer(groups, o); err != nil {
 		return err
 	}
@@ -255,8 +266,25 @@ func (r *Runner) Stop() error {
 	return err
 }
 
+// recordCalls begins to record what the autoscaler asks, if files are kept. One that is started again is recorded on.
+func (r *Runner) recordCalls(ctx context.Context) error {
+	if r.temp || r.calls != nil {
+		return nil
+	}
+	path := filepath.Join(r.dir, CallsFile)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of a replay before
+		return fmt.Errorf("calls of the autoscaler: %w", err)
+	}
+	var err error
+	r.calls, err = calls.Create(ctx, path, r.Name(), clock.RealClock{})
+	return err
+}
+
 // Close removes what is not kept.
 func (r *Runner) Close() error {
+	if r.calls != nil {
+		return r.calls.Close()
+	}
 	if !r.temp || r.dir == "" {
 		return nil
 	}

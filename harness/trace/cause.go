@@ -123,7 +123,7 @@ func (r *recorded) cause(ch scalehist.Change, state map[string]scalehist.Object,
 		return ch, false // controllers of a replay read it; a virtual cluster does not store it
 	}
 	switch o := ch.Object.(type) {
-	case *v1alpha1.NodeGroup, *v1alpha1.MetricQuery:
+	case *v1alpha1.NodeGroup, *v1alpha1.MetricQuery, *v1alpha1.ProviderCall:
 		return ch, false
 	case *corev1.ResourceQuota, *unstructured.Unstructured:
 		return ch, false // what they decided is in the workloads, the pods and the node groups; a virtual cluster does not store them

@@ -57,6 +57,7 @@ var kinds = func() map[string]kindInfo {
 	add(nodev1.SchemeGroupVersion, "RuntimeClass", func() scalehist.Object { return new(nodev1.RuntimeClass) })
 	add(v1alpha1.GroupVersion, "NodeGroup", func() scalehist.Object { return new(v1alpha1.NodeGroup) })
 	add(v1alpha1.GroupVersion, "MetricQuery", func() scalehist.Object { return new(v1alpha1.MetricQuery) })
+	add(v1alpha1.GroupVersion, "ProviderCall", func() scalehist.Object { return new(v1alpha1.ProviderCall) })
 	for _, gk := range objectlog.CustomKinds() {
 		out[gk.String()] = kindInfo{new: func() scalehist.Object { return new(unstructured.Unstructured) }, custom: true}
 	}
@@ -123,6 +124,8 @@ func kindOf(o scalehist.Object) string {
 		return "NodeGroup"
 	case *v1alpha1.MetricQuery:
 		return "MetricQuery"
+	case *v1alpha1.ProviderCall:
+		return "ProviderCall"
 	}
 	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
@@ -130,7 +133,7 @@ func kindOf(o scalehist.Object) string {
 	return fmt.Sprintf("%T", o)
 }
 
-// addTo appends o to its list. A MetricQuery has none: it is no part of a cluster.
+// addTo appends o to its list. A MetricQuery and a ProviderCall have none: they are no part of a cluster.
 func addTo(list *scalehist.Objects, groups *[]*v1alpha1.NodeGroup, o scalehist.Object) {
 	switch o := o.(type) {
 	case *corev1.Namespace:

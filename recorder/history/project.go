@@ -51,6 +51,8 @@ func project(o scalehist.Object) (scalehist.Object, bool) {
 			Status: corev1.ResourceQuotaStatus{Used: o.Status.Used.DeepCopy()}}, true
 	case *v1alpha1.MetricQuery:
 		return &v1alpha1.MetricQuery{ObjectMeta: projectMeta(o.ObjectMeta), Spec: o.Spec}, true
+	case *v1alpha1.ProviderCall:
+		return &v1alpha1.ProviderCall{ObjectMeta: projectMeta(o.ObjectMeta), Spec: o.Spec}, true
 	case *unstructured.Unstructured:
 		return projectCustom(o)
 	}

@@ -16,6 +16,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/scalehist/scalehist/virtualca/externalgrpc/wire"
 )
@@ -36,6 +37,8 @@ type ServerOptions struct {
 	Without []string
 	// CallTime bounds every call, whatever deadline the caller has; zero is a minute.
 	CallTime time.Duration
+	// Called, if any, hears of every call that was answered, with a status as error; from many goroutines at once.
+	Called func(method string, request, response proto.Message, err error)
 }
 
 // Server serves a provider. Use NewServer.
@@ -54,10 +57,10 @@ func NewServer(p Provider, o ServerOptions) (*Server, error) {
 	if o.CallTime == 0 {
 		o.CallTime = defaultCallTime
 	}
-	guard := guard{without: o.Without, limit: o.CallTime}
+	guard := guard{without: o.Without, limit: o.CallTime, called: o.Called}
 	opts := []grpc.ServerOption{grpc.UnaryInterceptor(guard.call)}
 	if o.TLS != nil {
-		c, err := o.TLS.serverConfig()
+		c, err := o.TLS.ServerConfig()
 		if err != nil {
 			return nil, fmt.Errorf("serve provider: %w", err)
 		}
@@ -89,11 +92,22 @@ func (s *Server) Stop() {
 type guard struct {
 	without []string
 	limit   time.Duration
+	called  func(method string, request, response proto.Message, err error)
 }
 
-// call answers within the deadline, whether or not the provider keeps to it, and survives its panics.
+// call answers, and hands the call to who records it.
 func (g guard) call(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	method := info.FullMethod[strings.LastIndexByte(info.FullMethod, '/')+1:]
+	resp, err := g.answer(ctx, method, req, next)
+	if request, ok := req.(proto.Message); ok && g.called != nil && strings.HasPrefix(info.FullMethod, "/"+wire.CloudProvider_ServiceDesc.ServiceName+"/") {
+		response, _ := resp.(proto.Message)
+		g.called(method, request, response, err)
+	}
+	return resp, err
+}
+
+// answer comes within the deadline, whether or not the provider keeps to it, and after its panics too.
+func (g guard) answer(ctx context.Context, method string, req any, next grpc.UnaryHandler) (any, error) {
 	if slices.Contains(g.without, method) {
 		return nil, status.Errorf(codes.Unimplemented, "%s is switched off", method)
 	}

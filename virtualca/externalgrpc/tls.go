@@ -14,8 +14,8 @@ type TLSFiles struct {
 	CACert string
 }
 
-// serverConfig asks every client for a certificate of the authority.
-func (f *TLSFiles) serverConfig() (*tls.Config, error) {
+// ServerConfig asks every client for a certificate of the authority.
+func (f *TLSFiles) ServerConfig() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s with key %s: %w", f.Cert, f.Key, err)
@@ -35,7 +35,7 @@ func (f *TLSFiles) serverConfig() (*tls.Config, error) {
 
 // ClientConfig shows our certificate to a server, whose own must be of the authority.
 func (f *TLSFiles) ClientConfig() (*tls.Config, error) {
-	c, err := f.serverConfig()
+	c, err := f.ServerConfig()
 	if err != nil {
 		return nil, err
 	}

@@ -21,10 +21,11 @@ func init() { register(newProviderCommand) }
 func newProviderCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "provider",
-		Short: "The external gRPC provider of a cluster-autoscaler: serve one, or test one",
+		Short: "The external gRPC provider of a cluster-autoscaler: serve one, test one, record its calls",
 		Long: `The contract of a cluster-autoscaler with --cloud-provider=externalgrpc. 'serve' serves virtual node groups to one, beside any API server;
-'conformance' says what of the contract anybody's provider honours. To run a cluster-autoscaler over a recording, replay it:
-'scalehist replay FILE.db --autoscaler exec:/path/to/cluster-autoscaler'. docs/out-of-tree.md has all three.`,
+'conformance' says what of the contract anybody's provider honours; 'record' writes down what an autoscaler asks of it, and 'calls' compares
+two such recordings. To run a cluster-autoscaler over a recording, replay it:
+'scalehist replay FILE.db --autoscaler exec:/path/to/cluster-autoscaler'. docs/out-of-tree.md has them all.`,
 		Example: `  # Serve the node groups of a recording
   scalehist provider serve prod.db
 
@@ -33,7 +34,7 @@ func newProviderCommand(s console.IO) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newProviderServeCommand(s), newProviderConformanceCommand(s))
+	cmd.AddCommand(newProviderServeCommand(s), newProviderConformanceCommand(s), newProviderRecordCommand(s), newProviderCallsCommand(s))
 	return cmd
 }
 

@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -25,12 +27,19 @@ import (
 // served runs 'provider serve' until the test ends, and returns its address and the lines that follow.
 func served(t *testing.T, args ...string) (address string, said *bufio.Scanner) {
 	t.Helper()
+	address, said, _ = listening(t, append([]string{"provider", "serve", "--listen", "127.0.0.1:0"}, args...)...)
+	return address, said
+}
+
+// listening runs a command that serves until stop, or until the test ends.
+func listening(t *testing.T, args ...string) (address string, said *bufio.Scanner, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
 		s := console.IO{In: strings.NewReader(""), Out: io.Discard, Err: w}
-		ended <- Execute(ctx, append([]string{"provider", "serve", "--listen", "127.0.0.1:0"}, args...), s)
+		ended <- Execute(ctx, args, s)
 		_ = w.Close()
 	}()
 	said = bufio.NewScanner(r)
@@ -38,14 +47,16 @@ func served(t *testing.T, args ...string) (address string, said *bufio.Scanner) 
 		t.Fatalf("it says nothing, and ended with %d", <-ended)
 	}
 	_, address, _ = strings.Cut(said.Text(), " on ")
-	t.Cleanup(func() {
+	address, _, _ = strings.Cut(address, " ")
+	stop = sync.OnceFunc(func() {
 		cancel()
 		go func() { _, _ = io.Copy(io.Discard, r) }()
 		if code := <-ended; code != 0 && code != console.ExitInterrupted {
 			t.Errorf("exit code %d", code)
 		}
 	})
-	return address, said
+	t.Cleanup(stop)
+	return address, said, stop
 }
 
 func groupFile(t *testing.T) string {
@@ -75,6 +86,53 @@ func TestProviderServeConforms(t *testing.T) {
 	code, out, errs = run(t, t.Context(), "provider", "conformance", address, "--change", "std")
 	if code != 0 || !strings.Contains(out, "0 broken") || !strings.Contains(out, "increase/kept-next-loop     honoured") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+}
+
+// TestProviderRecordStandsBetween holds the proxy to changing nothing: through it a provider honours what it honours without, 64 callers at once
+// and both wires among it. Two such recordings compare as the calls that differ.
+func TestProviderRecordStandsBetween(t *testing.T) {
+	dir := t.TempDir()
+	recordings := []string{filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")}
+	for i, change := range []string{"", "std"} {
+		var answers []string
+		for _, through := range []bool{false, true} {
+			address, said := served(t, "--node-groups", groupFile(t), "--provision-delay", "0s")
+			if !said.Scan() {
+				t.Fatal("no node joined")
+			}
+			stop := func() {}
+			if through {
+				address, _, stop = listening(t, "provider", "record", address, "--listen", "127.0.0.1:0", "-o", recordings[i])
+			}
+			args := []string{"provider", "conformance", address, "-o", "json"}
+			if change != "" {
+				args = append(args, "--change", change)
+			}
+			code, out, errs := run(t, t.Context(), args...)
+			if code != 0 {
+				t.Fatalf("%v: exit code %d: %s%s", args, code, out, errs)
+			}
+			answers = append(answers, out)
+			stop()
+		}
+		if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
+			t.Errorf("conformance (-direct +through the recorder):\n%s", diff)
+		}
+	}
+	code, out, errs := run(t, t.Context(), "provider", "calls", recordings[1], "--changes")
+	if code != 0 || !strings.Contains(out, "delta=1 id=std ") || strings.Contains(out, "NodeGroupNodes ") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if code, out, errs = run(t, t.Context(), "provider", "calls", recordings[0], recordings[0], "--exit-code"); code != 0 || !strings.Contains(out, "the same changes") {
+		t.Errorf("beside itself: exit code %d: %s%s", code, out, errs)
+	}
+	code, out, errs = run(t, t.Context(), "provider", "calls", recordings[0], recordings[1], "--exit-code")
+	if code != 1 || !strings.Contains(out, "NodeGroupDeleteNodes") || !strings.Contains(out, "Answers") {
+		t.Errorf("beside the other: exit code %d: %s%s", code, out, errs)
+	}
+	if code, _, errs = run(t, t.Context(), "provider", "record", "127.0.0.1:1", "-o", recordings[0]); code != 2 || !strings.Contains(errs, "is there already") {
+		t.Errorf("over a recording: exit code %d: %s", code, errs)
 	}
 }
 
@@ -135,6 +193,10 @@ func TestProviderMistakes(t *testing.T) {
 		"TLS needs":             {"provider", "serve", "--node-manager", "https://127.0.0.1:1"},
 		"must be positive":      {"provider", "conformance", nobody, "--callers", "0"},
 		"no provider answers":   {"provider", "conformance", nobody, "--timeout", "1s"},
+		"give -o FILE.db":       {"provider", "record", nobody},
+		"others: give":          {"provider", "record", nobody, "--listen", "0.0.0.0:0", "-o", "x.db"},
+		"give two histories":    {"provider", "calls", "x.db", "--exit-code"},
+		"no calls of":           {"provider", "calls", fixture("two-machine-sizes")},
 	} {
 		if code, _, errs := run(t, t.Context(), args...); code != 2 || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit code %d, %q: want 2 and %q", args, code, errs, want)

@@ -42,6 +42,8 @@ var fieldRules = map[string]stringRule{
 	"ContainerResourceMetricSource.Container":     named("container"),
 	"MetricIdentifier.Name":                       either("series", openSeries),
 	"MetricQuerySpec.Query":                       func(w walk, s string) string { return w.text(s) },
+	"ProviderCallSpec.Method":                     either("method", openMethods),
+	"ProviderCallSpec.Code":                       either("code", openGRPCCodes),
 	"PodSchedulingGate.Name":                      func(w walk, s string) string { return w.labelKey(s) },
 	"PodResourceClaim.Name":                       named("claim"),
 	"PodResourceClaim.ResourceClaimName":          named("claim"),
@@ -101,6 +103,13 @@ var openTypes = words(`Normal Warning`)
 
 // openActions are what the scheduler and the node lifecycle write into an event's action.
 var openActions = words(`Binding Scheduling Preempting Evicting Deleting None Reporting Started Killing ScaleUp ScaleDown`)
+
+// openMethods are those of the external gRPC provider contract; what is in messages is replaced whole.
+var openMethods = words(`NodeGroups NodeGroupForNode PricingNodePrice PricingPodPrice GPULabel GetAvailableGPUTypes Cleanup Refresh NodeGroupTargetSize
+	NodeGroupIncreaseSize NodeGroupDeleteNodes NodeGroupDecreaseTargetSize NodeGroupNodes NodeGroupTemplateNodeInfo NodeGroupGetOptions`)
+
+var openGRPCCodes = words(`Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied ResourceExhausted FailedPrecondition
+	Aborted OutOfRange Unimplemented Internal Unavailable DataLoss Unauthenticated`)
 
 func keptPath(w walk, s string) string {
 	if s == "/kept" { // what a history writes for every path

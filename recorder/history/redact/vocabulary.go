@@ -64,7 +64,7 @@ var openKinds = words(`
 	PodDisruptionBudget StorageClass CSINode RuntimeClass NodeGroup Lease HorizontalPodAutoscaler Endpoints
 	EndpointSlice Ingress Event Machine MachineClass MachineDeployment MachineSet MachinePool Worker NodeClaim NodePool
 	LimitRange VerticalPodAutoscaler VerticalPodAutoscalerCheckpoint ScaledObject ScaledJob TriggerAuthentication
-	ClusterTriggerAuthentication ElastiService Rollout MetricQuery
+	ClusterTriggerAuthentication ElastiService Rollout MetricQuery ProviderCall
 	VolumeAttachment Usage Sample Recording Gap`)
 
 // openGroups are the API groups of openKinds.
