@@ -96,7 +96,7 @@ func New(cluster scalehist.Cluster, provider CloudProvider, settings config.Sett
 		return nil, fmt.Errorf("fit checker: %w", err)
 	}
 	a := &Autoscaler{cluster: cluster, provider: provider, settings: settings, checker: checker, hints: newHints(),
-		expanders: expander.New(settings.Expander, settings.Seed, settings.Priorities), exampleCache: map[string]*example{}, events: map[string]time.Time{}, transitions: map[string]transition{}}
+		expanders: expander.New(&settings), exampleCache: map[string]*example{}, events: map[string]time.Time{}, transitions: map[string]transition{}}
 	a.state = newClusterState(&a.settings)
 	a.down = newDownState(&a.settings.Down)
 	return a, nil

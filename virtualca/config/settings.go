@@ -18,6 +18,9 @@ type Settings struct {
 	// NodesAsListed looks at nodes for removal in the order of the cluster's list. Upstream lists them from a map, so the order is
 	// left to chance as well; where a test of upstream gives it a list, this is that list's.
 	NodesAsListed bool
+	// FirstOfTies takes the first of the options that the expanders leave, in the order of the groups. Else they are drawn by the seed, as
+	// upstream draws them, but with seed 0, which is the draw of the first.
+	FirstOfTies bool
 	// NamelessTies shuffles what is listed by its place in the list, not by its name: clusters that differ in names only,
 	// and sort alike, are decided alike.
 	NamelessTies bool

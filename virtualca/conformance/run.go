@@ -121,6 +121,7 @@ func (c Case) start(seed int64) (*world, *virtualca.Autoscaler, time.Time, error
 	}
 	w.warnings = warnings
 	settings.Seed, settings.NodesAsListed = seed, true // the cases' nodes came from a list, not from a cache
+	settings.FirstOfTies = in.TieBreak == "first"
 	settings.Down.Enabled = in.ScaleDown()
 	ca, err := virtualca.New(w, w.provider, settings)
 	return w, ca, now, err

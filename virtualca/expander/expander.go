@@ -44,17 +44,20 @@ type Situation struct {
 type Chain struct {
 	names  []string
 	random *rand.Rand
+	// draws says that ties are drawn, as upstream does. Seed 0 takes the first, which is one of the draws that are possible.
+	draws bool
 	// priorities are the priority expander's, prioritiesErr why there are none.
 	priorities    map[int][]*regexp.Regexp
 	prioritiesErr error
 }
 
-// New makes a chain of names that the settings let through. The same seed gives the same random choices. Priorities are the YAML of
-// the priority expander's ConfigMap; unusable ones are noted where they would matter.
-func New(names []string, seed int64, priorities string) *Chain {
-	c := &Chain{names: names, random: rand.New(rand.NewSource(seed))}
-	if priorities != "" {
-		c.priorities, c.prioritiesErr = parsePriorities(priorities)
+// New makes the chain that the settings name. The same seed gives the same random choices. Priorities that cannot be used are noted where they
+// would matter.
+func New(s *config.Settings) *Chain {
+	c := &Chain{names: s.Expander, random: rand.New(rand.NewSource(s.Seed))}
+	c.draws = slices.Contains(s.Expander, config.ExpanderRandom) || s.Seed != 0 && !s.FirstOfTies
+	if s.Priorities != "" {
+		c.priorities, c.prioritiesErr = parsePriorities(s.Priorities)
 	}
 	return c
 }
@@ -75,7 +78,7 @@ var expanders = map[string]func(*weighing, []*Option) []*Option{
 }
 
 // Choose runs the chain and returns the winner, or nil when an expander left nothing. Ties left after the chain are
-// random upstream; here the first in the order of the groups wins, or a seeded random one if the chain ends in random.
+// random upstream; here they are drawn by the seed, but with seed 0 the first in the order of the groups wins, unless the chain ends in random.
 func (c *Chain) Choose(s Situation, options []*Option) *Option {
 	w := &weighing{c, s}
 	left := options
@@ -99,7 +102,7 @@ func (c *Chain) Choose(s Situation, options []*Option) *Option {
 		best.Reason = "the only option"
 	case len(left) == 1:
 		best.Reason = "best by " + decider
-	case slices.Contains(c.names, config.ExpanderRandom):
+	case c.draws:
 		best = left[c.random.Intn(len(left))]
 		best.Reason = fmt.Sprintf("random among %d tied", len(left))
 	default:

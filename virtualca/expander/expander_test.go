@@ -30,3 +30,26 @@ func TestUnfitness(t *testing.T) {
 		t.Errorf("many nodes: got %v, want less than %v", many, one)
 	}
 }
+
+// TestTiesAreDrawn: upstream draws among the options that its expanders leave. A seed is one of its runs; seed 0 is the run that draws the first.
+func TestTiesAreDrawn(t *testing.T) {
+	drawn := func(seed int64, first bool) string {
+		c := New(&config.Settings{Seed: seed, FirstOfTies: first})
+		return c.Choose(Situation{}, []*Option{{Group: "a"}, {Group: "b"}, {Group: "c"}}).Group
+	}
+	counts := map[string]int{}
+	for seed := range int64(300) {
+		if got := drawn(seed, true); got != "a" {
+			t.Fatalf("seed %d, the first of ties: got %s", seed, got)
+		}
+		counts[drawn(seed, false)]++
+	}
+	if drawn(0, false) != "a" {
+		t.Errorf("seed 0 took %s", drawn(0, false))
+	}
+	for _, group := range []string{"a", "b", "c"} {
+		if counts[group] < 70 || counts[group] > 130 {
+			t.Errorf("%s was drawn by %d seeds of 300", group, counts[group])
+		}
+	}
+}
