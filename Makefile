@@ -107,13 +107,14 @@ web-test: ## Click through the HTML report in headless Chromium (Playwright)
 web-shots: ## Take the pictures of the HTML report that docs/report.md shows
 	SCALEHIST_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test ./cmd/scalehist/cli -run 'TestReportInBrowser' -count=1 -v
 
-truth: build ## Replay every recording of a real autoscaler, and the conformance cases, with 20 seeds; writes bench/truth.md: the share that agrees
+truth: build ## Replay every recording of a real autoscaler, and the conformance cases, with 20 seeds; writes bench/truth.md, fixtures/real/agreement.md and docs/side-by-side.md: the share that agrees
 	@{ sed '/^| recording/,$$d' bench/truth.md; echo '| recording | before | now | real runs that ended as another did |'; echo '|---|---|---|---|'; \
 	  for t in fixtures/*/truth.json; do d=$$(dirname $$t); n=$$(basename $$d); \
 	    now=$$(bin/scalehist replay $$d/recording.db --truth $$t --seeds 20 --min-agreement 0 | \
 	      awk '/ agree with the truth/ {seeds = $$2} /^of the real runs/ {real = $$5 " of " $$7} END {print seeds " of 20 | " real}') || exit 1; \
 	    echo "| $$n | $$(sed -n "s/^<!-- before $$n \(.*\) -->/\1/p" bench/truth.md) | $$now |"; done; \
 	  printf '\n## Conformance cases\n\n```console\n$$ scalehist conformance --seeds 20\n'; bin/scalehist conformance --seeds 20; echo '```'; } > bench/truth.new
+	$(GO) test ./engines -run RealRuns -update
 	@mv bench/truth.new bench/truth.md; sed -n '/^| recording/,$$p' bench/truth.md
 
 build: gitdiff ## Build bin/scalehist

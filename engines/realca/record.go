@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"github.com/scalehist/scalehist/engines/program"
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/internal/realprogram"
@@ -105,6 +107,10 @@ func runAll(ctx context.Context, s *Scenario, o Options) ([]*truth.Run, error) {
 				return
 			}
 			r.Run = i + 1
+			if r.Reasons, err = reasons(filepath.Join(o.Dir, fmt.Sprintf("run-%d", i+1), program.LogFile), r); err != nil {
+				errs[i] = fmt.Errorf("run %d: %w", i+1, err)
+				return
+			}
 			results[i] = r
 			o.Ran(fmt.Sprintf("run %d: %s; load average %s before, %s after", i+1, summary(r), before, loadAverage()))
 		})
@@ -117,6 +123,16 @@ func runAll(ctx context.Context, s *Scenario, o Options) ([]*truth.Run, error) {
 		}
 	}
 	return done, errors.Join(errs...)
+}
+
+// reasons are those of a run's log. Nodes are named by their group and a number.
+func reasons(log string, r *truth.Run) ([]truth.Reason, error) {
+	list, err := program.Reasons(log, r.Start, func(node string) string { return node[:max(0, strings.LastIndexByte(node, '-'))] })
+	var out []truth.Reason
+	for _, x := range list {
+		out = append(out, truth.Reason{At: math.Round(1000*x.At.Sub(r.Start).Seconds()) / 1000, Group: x.NodeGroup, Text: x.Text})
+	}
+	return out, err
 }
 
 // summary shows each step of a run.

@@ -79,6 +79,15 @@ type Run struct {
 	// ScheduledAtEnd counts pods with a node, DaemonSet pods included.
 	ScheduledAtEnd int `json:"scheduledAtEnd"`
 	NodesAtEnd     int `json:"nodesAtEnd"`
+	// Reasons are what the autoscaler's log says of its decisions, where it was read.
+	Reasons []Reason `json:"reasons,omitempty"`
+}
+
+// Reason is why a loop grew a group, or began to remove a node of it. At is when the loop began.
+type Reason struct {
+	At    float64 `json:"at"`
+	Group string  `json:"group"`
+	Text  string  `json:"text"`
 }
 
 // ProviderCall is something asked of, or answered by, the provider.
