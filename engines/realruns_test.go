@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -95,7 +96,7 @@ func (r *realRun) replay(t *testing.T, db string, seed int64) *scalehist.ReplayR
 // written, and no more: to agree more often is a reason to write it again (-update), not to fail. It holds none of our own replays as right.
 func TestAgreesWithRealRuns(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(realRuns, "*.truth.json"))
-	if err != nil || len(paths) < 10 {
+	if err != nil || len(paths) < 30 {
 		t.Fatalf("%d truths: %v", len(paths), err)
 	}
 	n := seedsEachTime
@@ -292,15 +293,29 @@ how many took them. A removal that drains ends seconds after the loop that decid
 		if err != nil {
 			panic(err) // it compared before
 		}
-		fmt.Fprintf(&b, "\nReal runs ended in %s; the replay ended in ", plural.Of(len(r.truth.Outcomes), "way"))
+		fmt.Fprintf(&b, "\nThe %d real runs ended in %s; the replay ended in ", len(r.truth.Runs), plural.Of(len(r.truth.Outcomes), "way"))
 		if v.Outcome > 0 {
 			b.WriteString("one of them")
 		} else {
 			b.WriteString("none of them")
 		}
 		fmt.Fprintf(&b, ", and with %d of 20 seeds it agrees.\n", strings.Count(r.seeds, "+"))
+		if before, err := truth.Read(filepath.Join("..", "fixtures", r.name, "truth.json")); err == nil {
+			fmt.Fprintf(&b, "Of the real runs %d ended as one of the %s did that the truth of the fixture has.\n", within(r.truth, before), plural.Of(len(before.Runs), "run"))
+		}
 	}
 	return b.String()
+}
+
+// within counts the runs that ended as a run of another truth about the same load did.
+func within(f, other *truth.File) (n int) {
+	for _, run := range f.Runs {
+		end := scalehist.Outcome{ScaledUp: run.ScaledUp, ScaledDown: run.ScaledDown, FinalSizes: run.FinalSizes, UnschedulableAtEnd: len(run.UnschedulableAtEnd)}
+		if slices.ContainsFunc(other.Outcomes, func(o scalehist.Outcome) bool { return reflect.DeepEqual(o, end) }) {
+			n++
+		}
+	}
+	return n
 }
 
 func replayedSteps(r *realRun) []sizeStep {
