@@ -46,7 +46,7 @@ func (t *tree) line() int {
 // broken says where the JSON cannot be read.
 func (t *tree) broken(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%s:%d: the JSON ends too early", t.file.name, t.line())
+		return fmt.Errorf("%s:%d: the JSON ends too early", t.file.name, t.line()+len(t.breaks))
 	}
 	return fmt.Errorf("%s:%d: %w", t.file.name, t.line(), err)
 }

@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -18,7 +17,8 @@ const clusterName = "imported"
 // kinds are what the input says something of. Of other kinds nothing is known.
 var kinds = []string{"Deployment", "Node", "NodeGroup", "Pod", "ReplicaSet"}
 
-// Lines is what was read as an object log, in order of time: a cluster with the pods, their usage, series, and gaps where nothing was measured.
+// Lines is what was read as an object log, in order of time: a cluster with the pods, their usage, and series. Where nothing was
+// measured there is none.
 func (l *Load) Lines(yield func(objectlog.Line) error) error {
 	c := l.cluster()
 	rest := c.Lines()
@@ -41,11 +41,11 @@ func (l *Load) Lines(yield func(objectlog.Line) error) error {
 	}
 	for r, err := range l.sorted.all() {
 		if err == nil && r.At > p.at {
-			if err = p.flush(); err == nil && r.At-p.at > silence {
-				err = p.gap(r.At)
-			}
-			if err == nil {
+			if err = p.flush(); err == nil {
 				err = until(r.At) // pods come before their usage
+			}
+			if silent := r.At - p.at; silent > silence {
+				l.silent(p.at, silent)
 			}
 			p.at = r.At
 		}
@@ -126,12 +126,6 @@ type pair struct {
 	rank  [2]uint8
 	known [2]bool
 	now   bool // one of them is of this instant
-}
-
-// gap says that nothing was measured from now on.
-func (p *pairs) gap(to int64) error {
-	return p.yield(objectlog.Line{At: instant(p.at), Op: scalehist.OpAdd,
-		Object: objectlog.NewGap(fmt.Sprintf("silence-%d", p.at/1e9), objectlog.GapSpec{To: instant(to), Why: "the input has no values"})})
 }
 
 // assume makes it what is assumed of resources that are never measured.

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ type Load struct {
 	// GoneAfter ends pods that were silent for that long at the end of the input, with their last value; 0: they stay.
 	GoneAfter time.Duration
 
+	most       int // records in memory, 0 for inMemory
 	ctx        context.Context
 	lines      int64
 	sorted     sorter
@@ -60,6 +62,8 @@ type Load struct {
 	owners     map[[2]string]string // of pods, by namespace and name
 	steps      map[int64]int        // how often values of a container are that far apart
 	notes      map[string]int64
+	silences   int64
+	longest    [2]int64 // of the silences: when it began, and how long it is
 }
 
 // ref names a container. A Workload "" is guessed from the pod's name.
@@ -89,7 +93,7 @@ type Input struct {
 
 // Read reads files of a format. Close must be called, whether it fails or not.
 func (l *Load) Read(ctx context.Context, f Format, inputs []Input) error {
-	l.ctx, l.sorted = ctx, sorter{folder: l.Folder, most: inMemory}
+	l.ctx, l.sorted = ctx, sorter{folder: l.Folder, most: cmp.Or(l.most, inMemory)}
 	l.byRef, l.bySeries, l.owners, l.steps, l.notes = map[ref]uint32{}, map[string]uint32{}, map[[2]string]string{}, map[int64]int{}, map[string]int64{}
 	for _, in := range inputs {
 		if err := l.readFile(f, in); err != nil {
@@ -224,7 +228,14 @@ func (l *Load) step() time.Duration {
 	return time.Duration(best)
 }
 
-// silence is how long there may be no value of anything before that is a gap.
+// silent notes a stretch without any value.
+func (l *Load) silent(from, lasting int64) {
+	if l.silences++; lasting > l.longest[1] {
+		l.longest = [2]int64{from, lasting}
+	}
+}
+
+// silence is how long there may be no value of anything before that is worth a note.
 func (l *Load) silence() time.Duration { return max(lasts, 3*l.step()) }
 
 // Notes are what a reader of the result should know, counted, in a fixed order.
@@ -236,6 +247,10 @@ func (l *Load) Notes() []string {
 			noun = "container"
 		}
 		out = append(out, plural.Of(l.notes[text], noun)+" "+text)
+	}
+	if l.silences > 0 {
+		out = append(out, fmt.Sprintf("%s without any value in the input: nothing is made up there; the longest is %s from %s on", plural.Of(l.silences, "stretch"),
+			time.Duration(l.longest[1]), instant(l.longest[0]).Format(time.RFC3339)))
 	}
 	return out
 }
