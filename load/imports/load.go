@@ -101,7 +101,11 @@ func (l *Load) Read(ctx context.Context, f Format, inputs []Input) error {
 		}
 	}
 	if !slices.ContainsFunc(l.containers, (*container).measured) {
-		return fmt.Errorf("no usage of any container in %s: want a file of format %s", plural.Of(len(inputs), "file"), f.Name)
+		in := inputs[0].Name
+		if more := len(inputs) - 1; more > 0 {
+			in += " and " + plural.Of(more, "other file")
+		}
+		return fmt.Errorf("%s: no usage of any container: want format %s", in, f.Name)
 	}
 	return l.check()
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // loadSample is one of the checked-in samples of a format.
-func loadSample(name string) string { return filepath.Join(root, "load", "imports", "testdata", name) }
+func loadSample(name string) string { return filepath.Join("..", "..", "..", "load", "imports", "testdata", name) }
 
 // importing makes a history of load.
 func importing(t *testing.T, args ...string) (path, stderr string) {
@@ -64,8 +64,8 @@ func TestImportLoad(t *testing.T) {
 			if err := json.Unmarshal([]byte(stdout), &r); code != console.ExitOK || err != nil {
 				t.Fatalf("backtest: exit %d, %v: %s", code, err, stderr)
 			}
-			if r.Workloads != c.workloads {
-				t.Errorf("%d workloads", r.Workloads)
+			if n := len(r.Candidates[0].Workloads); n != c.workloads {
+				t.Errorf("%d workloads", n)
 			}
 			objects := filepath.Join(t.TempDir(), "vpa.yaml")
 			if err := os.WriteFile(objects, fmt.Appendf(nil, vpaOf, c.namespace, c.workload), 0o644); err != nil {
