@@ -19,12 +19,24 @@ type record struct {
 	ID    uint32
 	What  resource
 	Rank  uint8 // of two that measured the same, the lower one counts
-	_     [2]uint8
 	Value uint64 // millicores or bytes; of a series the bits of a float64
 }
 
 func (r record) compare(o record) int {
 	return cmp.Or(cmp.Compare(r.At, o.At), cmp.Compare(r.ID, o.ID), cmp.Compare(r.What, o.What), cmp.Compare(r.Rank, o.Rank), cmp.Compare(r.Value, o.Value))
+}
+
+// size of a record on disk.
+const size = 8 + 4 + 1 + 1 + 8
+
+func (r record) append(to []byte) []byte {
+	to = binary.LittleEndian.AppendUint64(to, uint64(r.At))
+	to = binary.LittleEndian.AppendUint32(to, r.ID)
+	return binary.LittleEndian.AppendUint64(append(to, byte(r.What), r.Rank), r.Value)
+}
+
+func recordOf(b *[size]byte) record {
+	return record{At: int64(binary.LittleEndian.Uint64(b[:])), ID: binary.LittleEndian.Uint32(b[8:]), What: resource(b[12]), Rank: b[13], Value: binary.LittleEndian.Uint64(b[14:])}
 }
 
 // sorter holds records, and gives them in order. What is more than it may keep in memory is on disk, in runs that are in order.
@@ -51,8 +63,9 @@ func (s *sorter) spill() error {
 	}
 	s.runs = append(s.runs, f)
 	w := bufio.NewWriterSize(f, 1<<18)
+	var buf [size]byte
 	for _, r := range s.some {
-		if err := binary.Write(w, binary.LittleEndian, &r); err != nil {
+		if _, err := w.Write(r.append(buf[:0])); err != nil {
 			return fmt.Errorf("write values: %w", err)
 		}
 	}
@@ -120,9 +133,10 @@ func (s *sorter) all() iter.Seq2[record, error] {
 		for _, f := range s.runs {
 			_, seek := f.Seek(0, io.SeekStart)
 			in := bufio.NewReaderSize(f, 1<<18)
-			err = errors.Join(err, seek, add(func() (r record, err error) {
-				err = binary.Read(in, binary.LittleEndian, &r)
-				return r, err
+			var buf [size]byte
+			err = errors.Join(err, seek, add(func() (record, error) {
+				_, err := io.ReadFull(in, buf[:])
+				return recordOf(&buf), err
 			}))
 		}
 		if err != nil {
