@@ -18,7 +18,7 @@ type record struct {
 	At    int64 // nanoseconds since 1970
 	ID    uint32
 	What  resource
-	Rank  uint8 // of two that measured the same, the lower one counts
+	Rank  uint8  // of two that measured the same, the lower one counts
 	Value uint64 // millicores or bytes; of a series the bits of a float64
 }
 

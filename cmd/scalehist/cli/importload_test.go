@@ -17,7 +17,9 @@ import (
 )
 
 // loadSample is one of the checked-in samples of a format.
-func loadSample(name string) string { return filepath.Join("..", "..", "..", "load", "imports", "testdata", name) }
+func loadSample(name string) string {
+	return filepath.Join("..", "..", "..", "load", "imports", "testdata", name)
+}
 
 // importing makes a history of load.
 func importing(t *testing.T, args ...string) (path, stderr string) {
