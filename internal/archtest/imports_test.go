@@ -97,7 +97,7 @@ var rules = []rule{
 		"a vertical autoscaler is functions of objects and instants; who replays it brings both"},
 	{"backtest", []string{"harness", "engines", "virtualca/...", "recommender"},
 		"usage is tried without a replay of the cluster"},
-	{"load/generate", []string{"recorder", "recorder/history", "modernc.org/sqlite"},
+	{"load/...", []string{"recorder", "recorder/history", "modernc.org/sqlite"},
 		"a load is lines of a log; who stores them is its caller's to know"},
 	{"recommender/api", []string{"recorder/...", "cmd/..."},
 		"the API knows requests; histories become requests in the command line"},

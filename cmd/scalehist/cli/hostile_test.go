@@ -104,7 +104,7 @@ func TestOutputThatDoesNotArrive(t *testing.T) {
 func TestImportOfWhatIsNoLog(t *testing.T) {
 	_, db := importedHistory(t, historyLog)
 	to := filepath.Join(t.TempDir(), "y.db")
-	for file, want := range map[string]string{db: "needs no import", t.TempDir(): "it is a directory", to: "give a log", "": "LOG is empty"} {
+	for file, want := range map[string]string{db: "needs no import", t.TempDir(): "it is a directory", to: "give a log", "": "FILE is empty"} {
 		code, _, errs := scalehist(t, "", "import", file, "-o", to)
 		if _, err := os.Stat(to); code != console.ExitFailed || !strings.Contains(errs, want) || !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("import %q: %d, %v; want %q\n%s", file, code, err, want, errs)

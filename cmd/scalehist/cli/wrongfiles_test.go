@@ -79,6 +79,10 @@ var dataFiles = []dataFile{
 		[]string{"input.jsonl:1", "where "}},
 	{"size in a log", "", "jsonl", []string{"import", "FILE", "-o", "OUT"},
 		`{"at":5,"op":"add","object":{}}`, []string{"input.jsonl:1", `key "at": number where a string is due`}},
+	{"a series", "", "csv", []string{"import", "--format", "csv:metric=cpu", "--wrong-lines", "0", "FILE", "-o", "OUT"},
+		"timestamp,value\n2026-01-05 00:00:00,much\n", []string{"input.csv:2", `value "much": want a number`}},
+	{"metrics", "", "json", []string{"import", "--format", "prometheus", "--wrong-lines", "0", "FILE", "-o", "OUT"},
+		"{\"data\": {\n\"result\": [{\"metric\": 5}]}}", []string{"input.json:2", "a number: want a series"}},
 	{"report", "", "json", []string{"explain", "FILE", "--node-group", "a"},
 		"{\n\"version\": \"scalehist.io/report/v1\",\n\"startTime\": 3\n}", []string{"startTime"}},
 	{"scenario", "", "yaml", []string{"test", "FILE"},
@@ -92,7 +96,7 @@ var dataFiles = []dataFile{
 }
 
 // otherFiles are flags whose files have no values in them, or are written.
-var otherFiles = []string{"cpu-profile", "log-file", "memory-profile", "fixtures", "output", "scenario", "out", "baseline", "candidate", "junit", "repeat", "summary", "cluster", "dir",
+var otherFiles = []string{"cpu-profile", "format", "log-file", "memory-profile", "fixtures", "output", "scenario", "out", "baseline", "candidate", "junit", "repeat", "summary", "cluster", "dir",
 	"form", "name", "ca-file", "cert-file", "key-file", "token-file", "history", "client-ca", "tls-cert", "tls-key", "context", "control-plane-context", "prometheus-ca-file",
 	"prometheus-cert-file", "prometheus-key-file", "prometheus-token-file", "salt-file", "save-mapping", "save-salt", "event-reports", "log-dir", "report-dir", "ties",
 	"max-upload", "reports", "plot", "artifacts", "ca", "html", "log-format", "db", "key",

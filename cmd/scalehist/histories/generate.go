@@ -214,27 +214,36 @@ func shapes() console.Table {
 
 // writeHistory imports the load as an object log.
 func (f *generateFlags) writeHistory(cmd *cobra.Command, s console.IO, l *generate.Load) error {
-	in, out := io.Pipe()
-	go func() {
-		w := objectlog.NewWriter(out, false)
-		err := l.Lines(w.Write)
-		out.CloseWithError(errors.Join(err, w.Close()))
-	}()
-	progress := s.NewProgress("writing lines", -1)
-	report, err := history.Import(cmd.Context(), in, f.to, history.ImportOptions{Name: "generated", Cluster: "generated", Force: f.force,
-		Progress: func(lines int64) { progress.Set(lines, "") }})
-	in.CloseWithError(err) // ends the writer where the import failed
-	var exists *history.ExistsError
-	if errors.As(err, &exists) {
-		return fmt.Errorf("generate: %s exists already: choose another name, or replace it with --overwrite", exists.Path)
-	}
+	report, err := writeLines(cmd.Context(), s, l.Lines, f.to, history.ImportOptions{Name: "generated", Cluster: "generated", Force: f.force})
 	if err != nil {
 		return fmt.Errorf("generate: %w", err)
 	}
-	progress.Set(report.Lines, "")
-	progress.Done()
 	s.Printf("%s: %s, %s to %s\n", f.to, plural.Of(report.Lines, "line"), stamp(report.From), stamp(report.To))
 	return nil
+}
+
+// writeLines makes a history of lines that are made one by one.
+func writeLines(ctx context.Context, s console.IO, lines func(func(objectlog.Line) error) error, to string, o history.ImportOptions) (history.ImportReport, error) {
+	in, out := io.Pipe()
+	go func() {
+		w := objectlog.NewWriter(out, false)
+		err := lines(w.Write)
+		out.CloseWithError(errors.Join(err, w.Close()))
+	}()
+	progress := s.NewProgress("writing lines", -1)
+	o.Progress = func(lines int64) { progress.Set(lines, "") }
+	report, err := history.Import(ctx, in, to, o)
+	in.CloseWithError(err) // ends the writer where the import failed
+	var exists *history.ExistsError
+	if errors.As(err, &exists) {
+		return report, fmt.Errorf("%s exists already: choose another name, or replace it with --overwrite", exists.Path)
+	}
+	if err != nil {
+		return report, err
+	}
+	progress.Set(report.Lines, "")
+	progress.Done()
+	return report, nil
 }
 
 // writeCSV writes a row a value; the file appears complete or not at all.
