@@ -25,7 +25,7 @@ func served(t *testing.T) *httptest.Server {
 	for i := range int64(60) {
 		flat, wave = append(flat, [2]int64{100, 200}), append(wave, [2]int64{100 + 10*(i%7), 200 + 50*(i%11)})
 	}
-	s := httptest.NewServer(NewServer([]Workload{{"Deployment/shop/flat", one(flat...).Containers, time.Minute}, {"Deployment/shop/wave", one(wave...).Containers, time.Minute}}).Handler())
+	s := httptest.NewServer(NewServer([]Workload{{"Deployment/shop/flat", one(flat...).Containers, time.Minute, time.Time{}}, {"Deployment/shop/wave", one(wave...).Containers, time.Minute, time.Time{}}}).Handler())
 	t.Cleanup(s.Close)
 	return s
 }
