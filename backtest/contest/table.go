@@ -11,7 +11,7 @@ import (
 	"github.com/scalehist/scalehist/recommender/vertical/trial"
 )
 
-// Seeds is how many seeds each load of a contest has, from 0 on; Calibrated is how many the baseline is fitted on.
+// Seeds is how many seeds each load of a contest has, from 0 on; calibratedSeeds is how many a baseline is fitted on, from firstCalibrated on.
 const (
 	Seeds           = 5
 	calibratedSeeds = 2
@@ -37,24 +37,25 @@ type Entry struct {
 	AgainstVPA Measured
 }
 
-// calibratedName is what the baseline is called in a table; its options differ by load.
-const calibratedName = "max-usage, calibrated"
-
 // Contestants are the recommenders of the contest with their default options.
 var Contestants = []string{"vpa", "boosted", "policy", "holt-winters", "max-usage", "smart-kube", "threshold", "random"}
 
-// grid are the options among which the baseline is calibrated.
-var grid = []backtest.Parameter{{Name: "margin", Values: []string{"0", "0.05", "0.1", "0.15", "0.3", "0.5"}}, {Name: "window", Values: []string{"1h", "6h", "24h", "192h"}}}
+// baselines are rules whose options are calibrated on each load, among all combinations of a grid.
+var baselines = []struct {
+	name  string
+	fixed []vertical.Setting
+	grid  []backtest.Parameter
+}{
+	{"max-usage", nil, []backtest.Parameter{{Name: "margin", Values: []string{"0", "0.05", "0.1", "0.15", "0.3", "0.5"}}, {Name: "window", Values: []string{"1h", "6h", "24h", "192h"}}}},
+	{"threshold", []vertical.Setting{{Name: "upper-cpu", Value: "4"}, {Name: "upper-memory", Value: "4Gi"}}, []backtest.Parameter{
+		{Name: "target-cpu", Values: []string{"500m", "750m", "1", "1100m", "1200m"}}, {Name: "target-memory", Values: []string{"512Mi", "768Mi", "1Gi", "1150Mi", "1230Mi"}}}},
+}
 
-// Run gives the entries of all loads, each with the recommenders in order: Contestants, the calibrated baseline, and what was set by hand.
+// Run gives the entries of all loads, each with the recommenders in order: Contestants, the calibrated baselines, and what was set by hand.
 func Run(ctx context.Context, jobs int, progress func(done, all int)) ([]Entry, error) {
 	var out []Entry
 	for n, l := range Loads {
-		baseline, err := l.calibrate(ctx, jobs)
-		if err != nil {
-			return nil, err
-		}
-		candidates := make([]backtest.Candidate, 0, len(Contestants)+2)
+		var candidates []backtest.Candidate
 		for _, name := range Contestants {
 			s, err := vertical.Parse(name)
 			if err != nil {
@@ -62,8 +63,19 @@ func Run(ctx context.Context, jobs int, progress func(done, all int)) ([]Entry, 
 			}
 			candidates = append(candidates, backtest.Candidate{Label: name, Recommender: s, Updater: vertical.UpdaterUpstream})
 		}
-		baseline.Label = calibratedName
-		candidates = append(candidates, baseline, backtest.Candidate{Label: "by hand"})
+		for _, b := range baselines {
+			all, err := backtest.Candidates(b.name, b.fixed, vertical.UpdaterUpstream, b.grid)
+			if err != nil {
+				return nil, err
+			}
+			best, err := l.calibrate(ctx, all, jobs)
+			if err != nil {
+				return nil, err
+			}
+			best.Label = b.name + ", calibrated"
+			candidates = append(candidates, best)
+		}
+		candidates = append(candidates, backtest.Candidate{Label: "by hand"})
 		var reports []*backtest.Report
 		for seed := range uint64(Seeds) {
 			r, err := l.try(ctx, seed, candidates, jobs)
@@ -96,12 +108,8 @@ func (l *Load) try(ctx context.Context, seed uint64, candidates []backtest.Candi
 	return r, nil
 }
 
-// calibrate finds the options of max-usage with the least penalty on seeds that the contest does not have.
-func (l *Load) calibrate(ctx context.Context, jobs int) (backtest.Candidate, error) {
-	candidates, err := backtest.Candidates("max-usage", nil, vertical.UpdaterUpstream, grid)
-	if err != nil {
-		return backtest.Candidate{}, err
-	}
+// calibrate finds the candidate with the least penalty on seeds that the contest does not have.
+func (l *Load) calibrate(ctx context.Context, candidates []backtest.Candidate, jobs int) (backtest.Candidate, error) {
 	sums := make([]float64, len(candidates))
 	for k := range calibratedSeeds {
 		r, err := l.try(ctx, uint64(firstCalibrated+k), candidates, jobs)

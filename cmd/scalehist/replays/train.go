@@ -27,7 +27,8 @@ type trainFlags struct {
 	reward        string
 	horizon       time.Duration
 	trees, rounds int
-	seeds, seed   int
+	seeds         int
+	seed          int64
 	cpu, memory   float64
 }
 
@@ -62,7 +63,7 @@ Without histories it trains on generated load, as the models were that are built
 			if len(args) == 0 {
 				return trained, cobra.ShellCompDirectiveNoFileComp
 			}
-			return console.CompleteHistory(cmd, nil, toComplete)
+			return console.CompleteHistories(cmd, nil, toComplete)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, s, args[0], args[1:]) },
 	}
@@ -70,7 +71,7 @@ Without histories it trains on generated load, as the models were that are built
 	flags.StringVarP(&f.output, "output", "o", "", "the file to make (.json)")
 	flags.StringVar(&f.curve, "curve", "", "write the learning curve into this file (.csv)")
 	flags.StringVar(&f.plot, "plot", "", "draw the learning curve into this file (.svg)")
-	flags.IntVar(&f.seed, "seed", 1, "seed of what is random")
+	flags.Int64Var(&f.seed, "seed", 1, "seed of what is random")
 	flags.Var(&f.from, "from", "begin here (default: the start of each recording)")
 	flags.Var(&f.to, "to", "end here (default: the end of each recording)")
 	flags.IntVar(&f.seeds, "loads", 6, "without histories: how many weeks of each generated load")

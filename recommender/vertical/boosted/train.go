@@ -136,7 +136,7 @@ func (t *trainer) bin() {
 	}
 }
 
-// tree fits one to a sample of the rows: splits by the gradient of the loss, which is Quantile above what is predicted and Quantile-1 below,
+// tree fits one to a sample of the rows: splits by the gradient of the loss, which is Quantile above what is predicted and Quantile-1 below it,
 // and leaves with the quantile of what is left.
 func (t *trainer) tree() Tree {
 	var rows []int
@@ -187,37 +187,45 @@ func (t *trainer) grow(out *Tree, n int, rows []int, depth int) {
 	t.grow(out, out.Left[n]+1, right, depth+1)
 }
 
-// split is the feature and the cut that part the gradients best, -1 where none does. Gradients have two values, so sums are counts.
+// tie is within what a target counts as the one that is predicted.
+const tie = 1e-6
+
+// split is the feature and the cut that part the gradients best, -1 where none does. Gradients have three values, 0 of a target that is what is
+// predicted, so sums are counts.
 func (t *trainer) split(rows []int) (feature, cut int) {
-	above := make([]bool, len(rows))
-	all := 0
+	side := make([]uint8, len(rows))
+	var all [3]int // below, as predicted, above
 	for k, i := range rows {
-		if above[k] = t.train.Targets[i] > t.predicted[i]; above[k] {
-			all++
+		switch d := t.train.Targets[i] - t.predicted[i]; {
+		case d > tie:
+			side[k] = 2
+		case d >= -tie:
+			side[k] = 1
 		}
+		all[side[k]]++
 	}
-	sum := func(n, above int) float64 { // squared, by rows
-		s := t.o.Quantile*float64(n) - float64(n-above)
-		return s * s / float64(n)
+	sum := func(n [3]int) float64 { // squared, by rows
+		s := t.o.Quantile*float64(n[2]) - (1-t.o.Quantile)*float64(n[0])
+		return s * s / float64(n[0]+n[1]+n[2])
 	}
 	feature = -1
-	best := sum(len(rows), all) + 1e-9
+	best := sum(all) + 1e-9
 	for f := range t.bins {
-		var count, high [maxBins]int
+		var count [maxBins][3]int
 		for k, i := range rows {
-			b := t.bins[f][i]
-			count[b]++
-			if above[k] {
-				high[b]++
-			}
+			count[t.bins[f][i]][side[k]]++
 		}
-		n, a := 0, 0
+		var left [3]int
 		for c := range t.cuts[f] {
-			n, a = n+count[c], a+high[c]
-			if n < t.o.Leaf || len(rows)-n < t.o.Leaf {
+			right := all
+			for k := range left {
+				left[k] += count[c][k]
+				right[k] -= left[k]
+			}
+			if n := left[0] + left[1] + left[2]; n < t.o.Leaf || len(rows)-n < t.o.Leaf {
 				continue
 			}
-			if s := sum(n, a) + sum(len(rows)-n, all-a); s > best {
+			if s := sum(left) + sum(right); s > best {
 				best, feature, cut = s, f, c
 			}
 		}
