@@ -51,10 +51,10 @@ var baselines = []struct {
 		{Name: "target-cpu", Values: []string{"500m", "750m", "1", "1100m", "1200m"}}, {Name: "target-memory", Values: []string{"512Mi", "768Mi", "1Gi", "1150Mi", "1230Mi"}}}},
 }
 
-// Run gives the entries of all loads, each with the recommenders in order: Contestants, the calibrated baselines, and what was set by hand.
-func Run(ctx context.Context, jobs int, progress func(done, all int)) ([]Entry, error) {
+// Run gives the entries of loads, each with the recommenders in order: Contestants, the calibrated baselines, and what was set by hand.
+func Run(ctx context.Context, loads []Load, jobs int) ([]Entry, error) {
 	var out []Entry
-	for n, l := range Loads {
+	for _, l := range loads {
 		var candidates []backtest.Candidate
 		for _, name := range Contestants {
 			s, err := vertical.Parse(name)
@@ -86,9 +86,6 @@ func Run(ctx context.Context, jobs int, progress func(done, all int)) ([]Entry, 
 		}
 		for i := range candidates {
 			out = append(out, entry(l.Name, i, reports))
-		}
-		if progress != nil {
-			progress(n+1, len(Loads))
 		}
 	}
 	return out, nil

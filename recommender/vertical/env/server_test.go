@@ -216,7 +216,10 @@ func TestPython(t *testing.T) {
 	if again := run(); again != first {
 		t.Errorf("another time %q", again)
 	}
-	if exec.CommandContext(t.Context(), python, "-c", "import gymnasium").Run() == nil {
+	t.Run("Gymnasium", func(t *testing.T) {
+		if exec.CommandContext(t.Context(), python, "-c", "import gymnasium").Run() != nil {
+			t.Skip("Gymnasium is not installed, so its checker did not look at the client: pip install gymnasium")
+		}
 		run("--check")
-	}
+	})
 }
