@@ -152,8 +152,10 @@ func entry(load string, i int, reports []*backtest.Report) Entry {
 	}
 	return Entry{
 		Load: load, Recommender: reports[0].Candidates[i].Label, Penalty: of(penalty), Slack: of(slack), Down: of(down), Evictions: of(evictions),
-		Throttled:  of(func(m *backtest.Measures) float64 { return m.Throttled }),
-		AgainstVPA: over(func(r *backtest.Report) float64 { return penalty(&r.Candidates[i].Cluster) - penalty(&r.Candidates[0].Cluster) }),
+		Throttled: of(func(m *backtest.Measures) float64 { return m.Throttled }),
+		AgainstVPA: over(func(r *backtest.Report) float64 {
+			return penalty(&r.Candidates[i].Cluster) - penalty(&r.Candidates[0].Cluster)
+		}),
 	}
 }
 
