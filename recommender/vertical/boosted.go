@@ -50,7 +50,7 @@ func readModel[M any](path string, builtIn func() (*M, error), parse func(io.Rea
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close()
 	if m, err = parse(f); err != nil {
 		return nil, fmt.Errorf("model %s: %w", path, err)
 	}
