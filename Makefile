@@ -19,7 +19,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X $(MODULE)/cmd/scalehist/console.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help quick scenarios test record record-check golden lint crosscheck bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
+.PHONY: help quick models recommender-tables scenarios test record record-check golden lint crosscheck bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,13 @@ quick: ## Run the tests that need no API server, browser or other program: under
 record: gitdiff ## Record a fixture again: make record FIXTURE=name, or all that are scripted: FIXTURE=all [KUBECONFIG=cluster to record instead [FOR=10m]]
 	@test -n "$(FIXTURE)" || { echo "make record: FIXTURE is not set: name a directory of fixtures/" >&2; exit 2; }
 	$(GO) run ./fixtures/workload/record -fixture $(FIXTURE) $(if $(filter command line,$(origin KUBECONFIG)),-kubeconfig $(KUBECONFIG)) $(if $(FOR),-for $(FOR))
+
+models: ## Train the models of vertical recommenders that are built in again, with their learning curves: two minutes
+	$(GO) run ./cmd/scalehist train boosted -o recommender/vertical/models/boosted.json --plot docs/images/learning-boosted.svg --curve docs/learning-boosted.csv
+	$(GO) run ./cmd/scalehist train policy --loads 2 -o recommender/vertical/models/policy.json --plot docs/images/learning-policy.svg --curve docs/learning-policy.csv
+
+recommender-tables: ## Write the tables of docs/recommenders.md again: a minute
+	$(GO) test ./backtest/contest -run Tables -count=1 -update
 
 record-check: assets ## Play every script again, and fail if a recording differs from the one checked in: make record-check [STALE=1: only if what recordings are made by changed since]
 	$(GO) run ./fixtures/workload/record -fixture all -check $(if $(STALE),-stale)

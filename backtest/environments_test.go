@@ -28,7 +28,7 @@ func TestEnvironments(t *testing.T) {
 	of := func(cpu, memory int64) vertical.Amount {
 		return vertical.Amount{CPUMilli: cpu, MemoryBytes: memory}
 	}
-	want := []env.Workload{{Name: "Deployment/shop/web", Step: 5 * time.Minute, Containers: []env.Container{{Name: "app", Requests: requests, Limits: vertical.None,
+	want := []env.Workload{{Name: "Deployment/shop/web", Step: 5 * time.Minute, From: start, Containers: []env.Container{{Name: "app", Requests: requests, Limits: vertical.None,
 		Usage: []vertical.Amount{of(300, 20), of(300, 20), of(300, 20), of(300, 20), of(50, 7), of(50, 7)}}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

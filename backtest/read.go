@@ -230,7 +230,7 @@ func Environments(workloads []*trial.Workload, from, to time.Time, step time.Dur
 	n := int(to.Sub(from) / step)
 	var out []env.Workload
 	for _, w := range workloads {
-		one := env.Workload{Name: w.String(), Step: step}
+		one := env.Workload{Name: w.String(), Step: step, From: from}
 		known := 0
 		for _, p := range w.Pods {
 			for i := range p.Containers {

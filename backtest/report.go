@@ -29,7 +29,7 @@ type Report struct {
 type Result struct {
 	Label   string `json:"label"`
 	Updater string `json:"updater,omitempty"`
-	// Front: no other candidate is as good in both and better in one.
+	// Front: no other candidate is as good in both and better in one. One with more severe OOM days than the first has is not on it.
 	Front     bool           `json:"front"`
 	Cluster   Measures       `json:"cluster"`
 	Workloads []WorkloadPart `json:"workloads"`
@@ -199,21 +199,23 @@ func conclude(workloads []*trial.Workload, candidates []Candidate, results [][]*
 	return r
 }
 
-// axes are a candidate's slack of CPU and memory together, and how much it throttles; less is better in both.
+// axes are a candidate's slack of CPU and memory together, and how much harm it does: what it throttles, or what is used beyond requests, and how
+// long containers are down that ran out of memory, so that nobody is on the front who ignores OOMs. Less is better in both.
 func (r *Report) axes(c *Result) (slack, harm float64) {
 	m := &c.Cluster
 	slack = (m.CPU.RelativeSlack + m.Memory.RelativeSlack) / 2
+	down := by(m.DownHours, m.ContainerHours)
 	if r.Front[1] == axisThrottled {
-		return slack, m.Throttled
+		return slack, m.Throttled + down
 	}
-	return slack, (by(m.CPU.Overrun, m.CPU.Used) + by(m.Memory.Overrun, m.Memory.Used)) / 2
+	return slack, (by(m.CPU.Overrun, m.CPU.Used)+by(m.Memory.Overrun, m.Memory.Used))/2 + down
 }
 
 // The axes of the front.
 const (
 	axisSlack     = "relative slack, mean of CPU and memory"
-	axisThrottled = "share of time with CPU throttled"
-	axisOverrun   = "usage beyond requests by usage, mean of CPU and memory"
+	axisThrottled = "share of time with CPU throttled, or down for memory"
+	axisOverrun   = "usage beyond requests by usage, mean of CPU and memory, and the share of time down for memory"
 )
 
 // judge marks the front, and notes what must be known.
@@ -224,9 +226,20 @@ func (r *Report) judge() {
 		r.Front[1] = axisOverrun
 		r.Notes = append(r.Notes, "no container has a limit of CPU, so nothing is throttled: the front takes usage beyond requests in its place; --limits requests makes requests the limits")
 	}
+	least := r.Candidates[0].Cluster.SevereOOMDays
 	for i := range r.Candidates {
-		x, y := r.axes(&r.Candidates[i])
-		r.Candidates[i].Front = !slices.ContainsFunc(r.Candidates, func(o Result) bool {
+		c := &r.Candidates[i]
+		c.Front = false
+		if severe := c.Cluster.SevereOOMDays; severe > least {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is not on the front, however little slack it has: containers ran out of memory severely on %d of %s, with %s on %d",
+				c.Label, severe, plural.Of(c.Cluster.Days, "container-day"), r.Candidates[0].Label, least))
+			continue
+		}
+		x, y := r.axes(c)
+		c.Front = !slices.ContainsFunc(r.Candidates, func(o Result) bool {
+			if o.Cluster.SevereOOMDays > least {
+				return false
+			}
 			ox, oy := r.axes(&o)
 			return ox <= x && oy <= y && (ox < x || oy < y)
 		})

@@ -121,6 +121,7 @@ var excused = map[string]string{
 	"horizontal crd":       "reads no input",
 	"horizontal serve":     "needs a cluster; what broken triggers and answers of Prometheus do is for the tests of recommender/horizontal/elasti",
 	"generate":             "reads no input",
+	"train":                "reads a history as backtest does; models that are wrong are for the fuzzer of recommender/vertical/boosted and the tests of recommender/vertical",
 	"env":                  "reads a history as backtest does; requests that are wrong are for the tests of recommender/vertical/env",
 	"prometheus":           "is a group of commands",
 	"prometheus serve":     "reads a history as export does; requests are for the fuzz test of recorder/promserve",

@@ -15,7 +15,9 @@ import (
 type Chart struct {
 	Title    string
 	From, To time.Time
-	Panels   []Panel
+	// Counts: the axis is not of time but of whole numbers, each a second after the epoch.
+	Counts bool
+	Panels []Panel
 }
 
 // Panel has its own scale, from 0 to what is highest in it.
@@ -114,8 +116,15 @@ func (c *Chart) panel(b *strings.Builder, p *Panel, y float64) {
 		fmt.Fprintf(b, "<path class=\"grid\" d=\"M%d %.1fh%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", left, at(v), plot, left-6, at(v)+4, Text(v, p.Bytes))
 	}
 	step := tick(c.To.Sub(c.From))
+	if c.Counts {
+		step = time.Duration(max(1, scale(c.To.Sub(c.From).Seconds()/2, false))) * time.Second
+	}
 	for t := c.From.Truncate(step).Add(step); t.Before(c.To); t = t.Add(step) {
-		fmt.Fprintf(b, "<path class=\"grid\" d=\"M%.1f %.1fv%d\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", c.x(t), y, panelHeight, c.x(t), y+panelHeight+16, clock(t, step))
+		label := clock(t, step)
+		if c.Counts {
+			label = strconv.FormatInt(t.Unix(), 10)
+		}
+		fmt.Fprintf(b, "<path class=\"grid\" d=\"M%.1f %.1fv%d\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", c.x(t), y, panelHeight, c.x(t), y+panelHeight+16, label)
 	}
 	for _, m := range p.Marks {
 		fmt.Fprintf(b, "<path class=\"%s\" d=\"M%.1f %.1fv%d\"><title>%s</title></path>\n", m.Class, c.x(m.At), y, panelHeight, html.EscapeString(m.Text))

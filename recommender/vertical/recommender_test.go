@@ -40,6 +40,8 @@ func TestParse(t *testing.T) {
 		"random:min-cpu=5":            "swap",
 		"holt-winters:season=5m":      "want 2 to 100000 steps",
 		"smart-kube:confidence=2":     "true or false",
+		"boosted:model=/nowhere":      "no such file",
+		"boosted:band=-1":             "a number from 0",
 		"vpa:target-cpu-percentile=2": "0 to 1",
 		"vpa:no-such-flag=2":          "not a flag",
 	} {
@@ -89,7 +91,7 @@ func TestVPAIsTheEmbeddedOne(t *testing.T) {
 
 // TestSaveAndLoad: each recommender goes on from what another of its kind saved, and recommends the same.
 func TestSaveAndLoad(t *testing.T) {
-	for _, spec := range []string{"vpa", "threshold", "max-usage", "random", "holt-winters:season=30m,horizon=30m", "smart-kube:confidence=true"} {
+	for _, spec := range []string{"vpa", "threshold", "max-usage", "random", "holt-winters:season=30m,horizon=30m", "smart-kube:confidence=true", "boosted", "policy"} {
 		t.Run(spec, func(t *testing.T) {
 			was, again := made(t, spec, shop), made(t, spec, shop)
 			// Two days, so that the interval of the last peak of memory is over at the end: checkpoints leave out one that is not.

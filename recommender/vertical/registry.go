@@ -32,7 +32,7 @@ type Maker func(Workload) (Recommender, error)
 
 // Kinds are the recommenders there are, in order of names.
 func Kinds() []Kind {
-	all := []Kind{vpaKind, thresholdKind, maxUsageKind, randomKind, holtWintersKind, smartKubeKind}
+	all := []Kind{vpaKind, thresholdKind, maxUsageKind, randomKind, holtWintersKind, smartKubeKind, boostedKind, policyKind}
 	slices.SortFunc(all, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }

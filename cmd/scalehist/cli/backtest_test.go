@@ -131,6 +131,16 @@ func TestBacktestMistakes(t *testing.T) {
 		{"backtest " + history + " --advice " + history + ".none", "--advice"},
 		{"backtest " + fixture("two-machine-sizes"), "no usage of pods"},
 		{"backtest", "missing argument FILE.db"},
+		{"train", "missing argument NAME"},
+		{"train vpa -o x.json", "choose boosted or policy"},
+		{"train boosted", "give -o MODEL.json"},
+		{"train boosted -o x.txt", "ending .json"},
+		{"train boosted -o x.json --curve x.txt", "ending .csv"},
+		{"train boosted -o x.json --rounds 3", "--rounds is of policy"},
+		{"train policy -o x.json --reward much", "choose constant"},
+		{"train policy -o x.json --loads 0", "1 to 100"},
+		{"train boosted " + history + " -o x.json --trees 0", "1 to 10000"},
+		{"train boosted " + history + " -o x.json --from +99h", "--from"},
 		{"env " + history + " --step 1ms", "1s or more"},
 		{"env " + history + " --listen 0.0.0.0:0", "this machine only"},
 		{"env " + history + " --from +99h", "--from"},
@@ -157,5 +167,42 @@ func TestBacktestMistakes(t *testing.T) {
 		if code, stdout, _ := run(t, t.Context(), args...); code != console.ExitOK || len(stdout) < 500 {
 			t.Errorf("%v: exit %d: %s", args, code, stdout)
 		}
+	}
+}
+
+// TestTrain: what train makes, backtest takes; the same flags make the same file, the curve has a row a tree or round, and a file that is no model
+// of the recommender is refused.
+func TestTrain(t *testing.T) {
+	history := generated(t, "--for", "72h")
+	dir := t.TempDir()
+	train := func(name, file string, args ...string) string {
+		t.Helper()
+		path := filepath.Join(dir, file)
+		code, _, stderr := run(t, t.Context(), append([]string{"train", name, history, "-o", path, "--curve", filepath.Join(dir, name+".csv"), "--plot", filepath.Join(dir, name+".svg")}, args...)...)
+		if code != console.ExitOK {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for name, args := range map[string][]string{"boosted": {"--trees", "5"}, "policy": {"--rounds", "5"}} {
+		if train(name, name+".json", args...) != train(name, "again.json", args...) {
+			t.Errorf("%s: another time it is another model", name)
+		}
+		curve, err := os.ReadFile(filepath.Join(dir, name+".csv"))
+		if lines := strings.Count(string(curve), "\n"); err != nil || lines != 7 {
+			t.Errorf("%s: %d lines of the curve, %v", name, lines, err)
+		}
+		code, stdout, stderr := run(t, t.Context(), "backtest", history, "--vertical", name+":model="+filepath.Join(dir, name+".json"), "--interval", "30m")
+		if code != console.ExitOK || !strings.Contains(stdout, name+":model=") {
+			t.Errorf("%s: exit %d: %s%s", name, code, stdout, stderr)
+		}
+	}
+	code, _, stderr := run(t, t.Context(), "backtest", history, "--vertical", "boosted:model="+filepath.Join(dir, "policy.json"))
+	if code == console.ExitOK || !strings.Contains(stderr, "model") {
+		t.Errorf("a policy is taken for trees: exit %d: %s", code, stderr)
 	}
 }

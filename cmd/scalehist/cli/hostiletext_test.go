@@ -26,6 +26,7 @@ var hostileRuns = map[string][][]string{
 	"scalehist":                      {{}, {"EVIL"}},
 	"scalehist backtest":             {{"backtest", "HISTORY", "--vertical", "EVIL"}, {"backtest", "NAMES", "--vertical", "vpa"}, {"backtest", "EVIL", "--vertical", "vpa"}, {"backtest", "HISTORY", "--advice", "EVIL"}},
 	"scalehist env":                  {{"env", "EVIL"}, {"env", "NAMES", "--listen", "EVIL"}},
+	"scalehist train":                {{"train", "EVIL"}, {"train", "boosted", "EVIL", "-o", "OUT.json"}, {"train", "boosted", "NAMES", "-o", "OUT.json"}, {"train", "policy", "NAMES", "-o", "OUT.json", "--reward", "EVIL"}},
 	"scalehist generate":             {{"generate", "EVIL"}, {"generate", "constant", "--cpu", "EVIL", "-o", "OUT"}},
 	"scalehist prometheus":           {{"prometheus", "EVIL"}},
 	"scalehist prometheus serve":     {{"prometheus", "serve", "EVIL"}, {"prometheus", "serve", "NAMES", "--at", "EVIL"}, {"prometheus", "serve", "NAMES", "--listen", "EVIL"}},

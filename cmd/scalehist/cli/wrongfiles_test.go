@@ -99,7 +99,7 @@ var dataFiles = []dataFile{
 var otherFiles = []string{"cpu-profile", "format", "log-file", "memory-profile", "fixtures", "output", "scenario", "out", "baseline", "candidate", "junit", "repeat", "summary", "cluster", "dir",
 	"form", "name", "ca-file", "cert-file", "key-file", "token-file", "history", "client-ca", "tls-cert", "tls-key", "context", "control-plane-context", "prometheus-ca-file",
 	"prometheus-cert-file", "prometheus-key-file", "prometheus-token-file", "salt-file", "save-mapping", "save-salt", "event-reports", "log-dir", "report-dir", "ties",
-	"max-upload", "reports", "plot", "artifacts", "ca", "html", "log-format", "db", "key",
+	"max-upload", "reports", "plot", "curve", "artifacts", "ca", "html", "log-format", "db", "key",
 	"reader", "reader-token-file", "node-manager"}
 
 // try runs the command with a file that holds text, and gives what it says of it.

@@ -52,6 +52,9 @@ func ResolveFixtures(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	for i, arg := range args {
+		if i < before(cmd) {
+			continue
+		}
 		args[i] = ResolveFixture(arg)
 		if names := fixtureNames(); len(names) > 0 && !FileExists(args[i]) && !strings.ContainsAny(arg, `/\.`) {
 			return fmt.Errorf("there is no file %q, and no fixture of that name in %s/%s", arg, FixturesDir, near.Suggest(arg, names))
@@ -63,6 +66,14 @@ func ResolveFixtures(cmd *cobra.Command, args []string) error {
 // readsHistories says whether the arguments of a command are histories that it leaves as they are.
 func readsHistories(cmd *cobra.Command) bool {
 	return strings.Contains(cmd.Use, "FILE.db") && !slices.Contains([]string{"compact", "retain"}, cmd.Name())
+}
+
+// before is how many arguments of a command stand before its histories: 1 of "train NAME [FILE.db]...".
+func before(cmd *cobra.Command) int {
+	if words := strings.Fields(cmd.Use); len(words) > 1 && words[1] == "NAME" {
+		return 1
+	}
+	return 0
 }
 
 // CompleteHistory completes the one history a command takes: files that end in .db, the names of fixtures, and nothing after it.

@@ -49,7 +49,8 @@ func newBacktestCommand(s console.IO) *cobra.Command {
 		Long: `backtest takes the usage that a history has for what containers want, gives their pods the requests that recommenders would have
 recommended, and counts what comes of it: what is reserved and not used (slack), used and not reserved (overrun), throttled, killed for
 memory, evicted. A row is a candidate: the requests as they were recorded, each --vertical, and each --advice, which is what another tool
-recommends, taken as rolled out from the start. Rows with * are the front: no other is as good in slack and in throttling.
+recommends, taken as rolled out from the start. Rows with * are the front: no other is as good in slack and in time throttled
+or down for memory.
 
 With --set it tries each combination of values of a recommender's options; those of vpa are upstream's flags, its updater's too.
 Upstream's updater leaves workloads with fewer than two pods alone (min-replicas).`,

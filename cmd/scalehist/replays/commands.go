@@ -9,6 +9,6 @@ import (
 // Commands are the constructors of the commands of this package.
 func Commands() []func(console.IO) *cobra.Command {
 	return []func(console.IO) *cobra.Command{
-		newBacktestCommand, newEnvCommand, newReplayCommand, newSweepCommand, newCompareCommand, newConformanceCommand,
+		newBacktestCommand, newEnvCommand, newTrainCommand, newReplayCommand, newSweepCommand, newCompareCommand, newConformanceCommand,
 	}
 }

@@ -26,6 +26,8 @@ type Workload struct {
 	Name       string
 	Containers []Container
 	Step       time.Duration
+	// From is when its first step begins.
+	From time.Time
 }
 
 // Server serves environments over HTTP, as JSON:
