@@ -117,6 +117,8 @@ var excused = map[string]string{
 	"config":               "is a group of commands",
 	"new":                  "is a group of commands",
 	"recommender":          "is a group of commands",
+	"vertical":             "is a group of commands",
+	"vertical recommend":   "needs a cluster; what is wrong with it is for the tests of recommender/vertical/operator",
 	"horizontal":           "is a group of commands",
 	"horizontal crd":       "reads no input",
 	"horizontal serve":     "needs a cluster; what broken triggers and answers of Prometheus do is for the tests of recommender/horizontal/elasti",

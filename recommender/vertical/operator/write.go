@@ -49,7 +49,7 @@ func (o *Operator) write(ctx context.Context, s *state, status vpav1.VerticalPod
 
 // stateAnnotation has what recommenders other than vpa remember: gzip in base64. Their checkpoint is named VPA.RECOMMENDER, which no checkpoint
 // of a container is.
-const stateAnnotation = "scalehist.dev/recommender-state"
+const stateAnnotation = "scalehist.io/recommender-state"
 
 // mostState bounds it: all annotations of an object may have 256 KiB.
 const (
