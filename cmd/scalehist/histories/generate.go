@@ -214,16 +214,7 @@ func shapes() console.Table {
 
 // writeHistory imports the load as an object log.
 func (f *generateFlags) writeHistory(cmd *cobra.Command, s console.IO, l *generate.Load) error {
-	in, out := io.Pipe()
-	go func() {
-		w := objectlog.NewWriter(out, false)
-		err := l.Lines(w.Write)
-		out.CloseWithError(errors.Join(err, w.Close()))
-	}()
-	progress := s.NewProgress("writing lines", -1)
-	report, err := history.Import(cmd.Context(), in, f.to, history.ImportOptions{Name: "generated", Cluster: "generated", Force: f.force,
-		Progress: func(lines int64) { progress.Set(lines, "") }})
-	in.CloseWithError(err) // ends the writer where the import failed
+	report, err := importLines(cmd.Context(), s, f.to, "generated", f.force, l.Lines)
 	var exists *history.ExistsError
 	if errors.As(err, &exists) {
 		return fmt.Errorf("generate: %s exists already: choose another name, or replace it with --overwrite", exists.Path)
@@ -231,10 +222,27 @@ func (f *generateFlags) writeHistory(cmd *cobra.Command, s console.IO, l *genera
 	if err != nil {
 		return fmt.Errorf("generate: %w", err)
 	}
-	progress.Set(report.Lines, "")
-	progress.Done()
 	s.Printf("%s: %s, %s to %s\n", f.to, plural.Of(report.Lines, "line"), stamp(report.From), stamp(report.To))
 	return nil
+}
+
+// importLines makes a history of lines; name is that of its recording and of its cluster.
+func importLines(ctx context.Context, s console.IO, to, name string, force bool, lines func(func(objectlog.Line) error) error) (history.ImportReport, error) {
+	in, out := io.Pipe()
+	go func() {
+		w := objectlog.NewWriter(out, false)
+		err := lines(w.Write)
+		out.CloseWithError(errors.Join(err, w.Close()))
+	}()
+	progress := s.NewProgress("writing lines", -1)
+	report, err := history.Import(ctx, in, to, history.ImportOptions{Name: name, Cluster: name, Force: force,
+		Progress: func(lines int64) { progress.Set(lines, "") }})
+	in.CloseWithError(err) // ends the writer where the import failed
+	if err == nil {
+		progress.Set(report.Lines, "")
+		progress.Done()
+	}
+	return report, err
 }
 
 // writeCSV writes a row a value; the file appears complete or not at all.
