@@ -52,7 +52,7 @@ func newEmulateServeCommand(s console.IO) *cobra.Command {
 		Use:   "serve SHAPE",
 		Short: "Say each period how much every worker is to use, and keep what they measured",
 		Long: `Wait for a worker, and play a load once, or with --forever until Ctrl-C or SIGTERM: a value each --period. The load is a SHAPE as of 'scalehist
-generate', of --steps values that are --step apart in it, or with --usage the usage of a history, of which each pod is a curve. A worker with the name
+generate', of --steps values that are --step apart in it, or with --usage-of the usage of a history, of which each pod is a curve. A worker with the name
 of a pod gets its curve, others get curves in turn. At the end every worker is asked for nothing.
 
 What workers measured is a history (-o) with pods of their names, and a plot beside what they were asked for (--plot). A table says how far apart they
@@ -65,7 +65,7 @@ Exit codes: 0 played, or stopped; 2 error.`,
   scalehist emulate serve sinusoidal:peaks=4 --steps 30 --period 2s --cpu 100m:800m --memory 100Mi:300Mi --replicas 2 -o measured.db --plot measured.svg
 
   # What a recorded day used, five minutes of it each second
-  scalehist emulate serve --usage prod.db --step 5m --period 1s -o played.db`,
+  scalehist emulate serve --usage-of prod.db --step 5m --period 1s -o played.db`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.usage != "" {
 				return cobra.NoArgs(cmd, args)
@@ -80,7 +80,7 @@ Exit codes: 0 played, or stopped; 2 error.`,
 	flags.StringVar(&f.address, "address", "http://{host}", "where workers are asked that register without a port, as those of smart-kube do")
 	flags.StringVarP(&f.to, "output", "o", "", "history (.db) to make of what workers measured")
 	flags.StringVar(&f.plot, "plot", "", "draw what was asked for and what was measured into this file (.svg)")
-	flags.StringVar(&f.usage, "usage", "", "history whose usage is played, in place of a SHAPE")
+	flags.StringVar(&f.usage, "usage-of", "", "history whose usage is played, in place of a SHAPE")
 	flags.StringVar(&f.cpu, "cpu", "100m:500m", "least and most CPU of a worker")
 	flags.StringVar(&f.memory, "memory", "128Mi:512Mi", "least and most memory of a worker")
 	flags.StringVar(&f.memShape, "memory-shape", "", "shape of memory (default: that of CPU)")
@@ -211,7 +211,7 @@ const maxPlayed = 10_000_000
 func recordedCurves(ctx context.Context, path string, step time.Duration) ([]emulate.Curve, error) {
 	db, err := history.Open(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("emulate serve: --usage: %w", err)
+		return nil, fmt.Errorf("emulate serve: --usage-of: %w", err)
 	}
 	defer func() { _ = db.Close() }()
 	from, to := db.Span()
@@ -221,14 +221,14 @@ func recordedCurves(ctx context.Context, path string, step time.Duration) ([]emu
 	var order []string
 	for u, err := range db.Usages(ctx, from, time.Time{}) {
 		if err != nil {
-			return nil, fmt.Errorf("emulate serve: --usage %s: %w", path, err)
+			return nil, fmt.Errorf("emulate serve: --usage-of %s: %w", path, err)
 		}
 		containers := of[u.Pod.Name]
 		if containers == nil {
 			containers = map[string][]cell{}
 			of[u.Pod.Name] = containers
 			if order = append(order, u.Pod.Name); len(order)*n > maxPlayed {
-				return nil, fmt.Errorf("emulate serve: --usage %s: more than %d values: choose a longer --step", path, maxPlayed)
+				return nil, fmt.Errorf("emulate serve: --usage-of %s: more than %d values: choose a longer --step", path, maxPlayed)
 			}
 		}
 		if containers[u.Container] == nil {
@@ -240,7 +240,7 @@ func recordedCurves(ctx context.Context, path string, step time.Duration) ([]emu
 		}
 	}
 	if len(order) == 0 {
-		return nil, fmt.Errorf("emulate serve: --usage %s: there is no usage in it", path)
+		return nil, fmt.Errorf("emulate serve: --usage-of %s: there is no usage in it", path)
 	}
 	var out []emulate.Curve
 	for _, pod := range order {
