@@ -236,7 +236,7 @@ func TestTwoWorkers(t *testing.T) {
 		if off > cpuError+s.Asked.CPU/4 {
 			t.Errorf("%s: CPU %d millicores over %.1f s, asked for %d", s.Host, m.CPUMilli, m.Seconds, s.Asked.CPU)
 		}
-		if d := m.MemoryBytes - s.Asked.RAM*mib; max(d, -d) > memoryError {
+		if d := m.MemoryBytes - s.Asked.RAM*mib; max(d, -d) > memoryError && !raced {
 			t.Errorf("%s: memory %d MiB, asked for %d", s.Host, m.MemoryBytes/mib, s.Asked.RAM)
 		}
 	}
