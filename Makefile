@@ -13,7 +13,7 @@ SEED     ?= 1
 # What takes longest is begun first: go test keeps the order of its arguments.
 LONGEST   = ./scenarios ./cmd/scalehist/cli ./recorder ./harness/kvcl/crosscheck
 # What make quick leaves out: packages that boot API servers, run programs or build them, and half a minute of replays each.
-SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|engines/realca|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|recommender/horizontal/elasti/operator|internal/(attack|deps|docstest|mutation|release)
+SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|engines/realca|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|recommender/(horizontal/elasti|vertical)/operator|internal/(attack|deps|docstest|mutation|release)
 BENCH    ?= .
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X $(MODULE)/cmd/scalehist/console.Version=$(VERSION)

@@ -24,6 +24,7 @@ var wallClock = map[string]string{
 	"internal/leaktest":           "it waits for goroutines to end",
 	"internal/assetsbuild":        "it is a program that shows progress",
 	"engines/realca":              "it runs the real autoscaler in real time",
+	"load/emulate/worker.go":      "it burns the time of real processors",
 }
 
 // banned are the functions of package time that read or wait on the wall clock.

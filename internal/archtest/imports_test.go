@@ -99,6 +99,8 @@ var rules = []rule{
 		"usage is tried without a replay of the cluster"},
 	{"load/...", []string{"recorder", "recorder/history", "modernc.org/sqlite"},
 		"a load is lines of a log; who stores them is its caller's to know"},
+	{"load/emulate", []string{"recorder/...", "recommender/...", "cmd/..."},
+		"processes use what they are asked to; who keeps what they measured is its caller's to know"},
 	{"recommender/api", []string{"recorder/...", "cmd/..."},
 		"the API knows requests; histories become requests in the command line"},
 	{"recorder/history/...", []string{"recorder", "recorder/sources/...", "recorder/web/...", "k8s.io/client-go/kubernetes"},

@@ -71,6 +71,12 @@ func (e *embedded) renew() (err error) {
 	return nil
 }
 
+// follow takes the policies of a VPA of the same name, and keeps what was observed.
+func (e *embedded) follow(v *vpav1.VerticalPodAutoscaler) {
+	e.workload.VPA = v
+	e.SetVPA(e.workload.object(e.flags.RecommenderName), labels.Everything())
+}
+
 // object is the VPA of the workload; one without policies where there is none.
 func (w *Workload) object(recommender string) *vpav1.VerticalPodAutoscaler {
 	if w.VPA != nil {

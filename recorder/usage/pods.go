@@ -16,7 +16,11 @@ import (
 )
 
 // Pods reads the metrics API (metrics.k8s.io/v1beta1, which metrics-server and others serve).
-type Pods struct{ client versioned.Interface }
+type Pods struct {
+	client versioned.Interface
+	// Namespace is the one that is asked for; all where it is empty.
+	Namespace string
+}
 
 // NewPods prepares to read it. It talks to nobody yet.
 func NewPods(cfg *rest.Config) (*Pods, error) {
@@ -38,7 +42,7 @@ func (p *Pods) List(ctx context.Context, now time.Time) ([]history.Usage, error)
 	var out []history.Usage
 	o := metav1.ListOptions{Limit: pageSize}
 	for {
-		list, err := p.client.MetricsV1beta1().PodMetricses(metav1.NamespaceAll).List(ctx, o)
+		list, err := p.client.MetricsV1beta1().PodMetricses(p.Namespace).List(ctx, o)
 		if err != nil {
 			return nil, fmt.Errorf("metrics API: list pods: %w", err)
 		}

@@ -5,24 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
-	"net/http"
-	"os"
-	"strings"
-	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/clock"
 
 	elastiv1alpha1 "github.com/scalehist/scalehist/api/elasti/v1alpha1"
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
-	"github.com/scalehist/scalehist/internal/httproute"
 	"github.com/scalehist/scalehist/recommender/horizontal/elasti"
 	"github.com/scalehist/scalehist/recommender/horizontal/elasti/operator"
-	"github.com/scalehist/scalehist/recorder/service"
 )
 
 func init() { register(newHorizontalCommand) }
@@ -55,18 +45,14 @@ horizontal autoscaler would have done with a recording, 'scalehist replay --hori
 
 // horizontalFlags are the flags of `scalehist horizontal serve`.
 type horizontalFlags struct {
-	kubeconfig, context, namespace string
-	interval                       time.Duration
-	wakeOnUnknown                  bool
-	prometheus                     string
-	allowed                        []string
-	elect                          bool
-	leaseNamespace, identity       string
-	health, logFormat              string
+	operatorFlags
+	wakeOnUnknown bool
+	prometheus    string
+	allowed       []string
 }
 
 func newHorizontalServeCommand(s console.IO) *cobra.Command {
-	var f horizontalFlags
+	f := horizontalFlags{operatorFlags: operatorFlags{command: "horizontal serve", lease: operator.Name}}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Scale the targets of ElastiServices until Ctrl-C",
@@ -96,89 +82,21 @@ Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: $KUBECONFIG, else ~/.kube/config, else the cluster it runs in)")
-	flags.StringVar(&f.context, "context", "", "context of the kubeconfig (default: its current one)")
-	flags.StringVar(&f.namespace, "namespace", "", "namespace whose ElastiServices are looked at (default: all)")
-	flags.DurationVar(&f.interval, "interval", elasti.DefaultInterval, "how often each ElastiService is looked at")
+	f.operatorFlags.add(cmd, "ElastiServices", elasti.DefaultInterval)
 	flags.BoolVar(&f.wakeOnUnknown, "wake-on-unknown", false, "give targets at zero their minimum when no trigger can say whether somebody needs them, which may start everything at once")
 	flags.StringVar(&f.prometheus, "prometheus", "", "address of the Prometheus that triggers without serverAddress ask")
 	flags.StringSliceVar(&f.allowed, "allowed-prometheus", nil, "HOST or HOST:PORT that triggers may name (default: any)")
-	flags.BoolVar(&f.elect, "leader-elect", true, "act only while this process holds the Lease, for several of them")
-	flags.StringVar(&f.leaseNamespace, "lease-namespace", "", "namespace of the Lease (default: that of the pod, else default)")
-	flags.StringVar(&f.identity, "identity", "", "name of this process in the Lease (default: its host and a random text)")
-	flags.StringVar(&f.health, "health-listen", "", "address that answers /healthz and /readyz (default: none)")
-	flags.StringVar(&f.logFormat, "log-format", "text", "format of the log on standard error: text or json")
-	if err := cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(fmt.Sprintf("completion of --log-format: %v", err)) // only a flag that does not exist fails
-	}
 	return cmd
 }
 
-// namespaceFile is where a pod finds the namespace that it is in.
-const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
-// election is how processes agree; nil without.
-func (f *horizontalFlags) election() (*operator.Election, error) {
-	if !f.elect {
-		return nil, nil //nolint:nilnil // no election is what is asked for
-	}
-	if f.leaseNamespace == "" {
-		own, err := os.ReadFile(namespaceFile)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("namespace of this pod: %w", err)
-		}
-		f.leaseNamespace = cmp.Or(strings.TrimSpace(string(own)), "default")
-	}
-	if f.identity == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			return nil, fmt.Errorf("name of this host: %w: give --identity", err)
-		}
-		f.identity = host + "_" + string(uuid.NewUUID())
-	}
-	return &operator.Election{Namespace: f.leaseNamespace, Name: operator.Name, Identity: f.identity}, nil
-}
-
-// log puts a structured log on standard error into the context. A --log-file has it as other commands' have.
-func (f *horizontalFlags) log(cmd *cobra.Command, s console.IO) (context.Context, error) {
-	verbosity, err := cmd.Flags().GetCount("verbose")
-	if err != nil {
-		return nil, err
-	}
-	options := &slog.HandlerOptions{Level: slog.Level(-verbosity)} // logr's V(1) is one below slog's Info
-	var handler slog.Handler
-	switch f.logFormat {
-	case "text":
-		handler = slog.NewTextHandler(s.Err, options)
-	case "json":
-		handler = slog.NewJSONHandler(s.Err, options)
-	default:
-		return nil, console.UsageErrorf(cmd, "--log-format %s: want text or json", f.logFormat)
-	}
-	if file := cmd.Flags().Lookup("log-file"); file != nil && file.Changed {
-		return cmd.Context(), nil
-	}
-	return logr.NewContext(cmd.Context(), logr.FromSlogHandler(handler)), nil
-}
-
 func (f *horizontalFlags) run(cmd *cobra.Command, s console.IO) (err error) {
-	if f.interval <= 0 {
-		return console.UsageErrorf(cmd, "--interval %s: must be more than 0", f.interval)
-	}
-	ctx, err := f.log(cmd, s)
+	ctx, config, err := f.start(cmd, s)
 	if err != nil {
 		return err
 	}
-	config, err := service.Kubeconfig(f.kubeconfig, f.context)
-	if errors.Is(err, service.ErrNoKubeconfig) {
-		return errors.New("horizontal serve: kubeconfig: none found: give --kubeconfig, or set KUBECONFIG")
-	}
-	if err != nil {
-		return fmt.Errorf("horizontal serve: kubeconfig: %w: give another --kubeconfig or --context, or set KUBECONFIG", err)
-	}
 	election, err := f.election()
 	if err != nil {
-		return fmt.Errorf("horizontal serve: %w", err)
+		return err
 	}
 	servers := elasti.ServersFromEnv(s.Env)
 	servers.Default = cmp.Or(f.prometheus, servers.Default)
@@ -191,7 +109,7 @@ func (f *horizontalFlags) run(cmd *cobra.Command, s console.IO) (err error) {
 	defer func() { err = errors.Join(err, handler.Close(context.WithoutCancel(ctx))) }()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	answered, err := f.serveHealth(ctx, s, handler)
+	answered, err := f.serveHealth(ctx, s, handler.Stuck)
 	if err != nil {
 		return fmt.Errorf("horizontal serve: %w", err)
 	}
@@ -199,39 +117,4 @@ func (f *horizontalFlags) run(cmd *cobra.Command, s console.IO) (err error) {
 	err = handler.Run(ctx)
 	stop()
 	return errors.Join(err, <-answered)
-}
-
-// serveHealth answers probes until ctx ends. What is returned gives how that ended.
-func (f *horizontalFlags) serveHealth(ctx context.Context, s console.IO, h *operator.Handler) (<-chan error, error) {
-	ended := make(chan error, 1)
-	if f.health == "" {
-		ended <- nil
-		return ended, nil
-	}
-	listener, err := net.Listen("tcp", f.health)
-	if err != nil {
-		return nil, fmt.Errorf("%w: choose another --health-listen", err)
-	}
-	s.Errf("probes at http://%s/healthz\n", listener.Addr())
-	mux := http.NewServeMux()
-	for _, path := range []string{"GET /healthz", "GET /readyz"} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			if err := h.Stuck(); err != nil {
-				http.Error(w, err.Error(), http.StatusServiceUnavailable)
-				return
-			}
-			fmt.Fprintln(w, "ok")
-		})
-	}
-	refuse := func(w http.ResponseWriter, _ *http.Request, code int) { http.Error(w, http.StatusText(code), code) }
-	server := &http.Server{Handler: httproute.Refuse(mux, refuse), ReadHeaderTimeout: 5 * time.Second}
-	go func() {
-		err := server.Serve(listener)
-		if errors.Is(err, http.ErrServerClosed) {
-			err = nil
-		}
-		ended <- err
-	}()
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	return ended, nil
 }

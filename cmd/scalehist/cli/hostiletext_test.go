@@ -47,6 +47,9 @@ var hostileRuns = map[string][][]string{
 	"scalehist conformance":          {{"conformance", "CASES"}, {"conformance", "CASES", "--case", "EVIL"}, {"conformance", "EVIL"}, {"__complete", "conformance", "CASES", "--case", ""}},
 	"scalehist cut":                  {{"cut", "NAMES", "-f", "OUT"}, {"cut", "NAMES", "--from", "EVIL", "-f", "OUT"}, {"cut", "HISTORY", "--to", "-10s", "-f", "OUT", "-o", "json"}},
 	"scalehist doctor":               {{"doctor", "NAMES"}, {"doctor", "NAMES", "-o", "github"}, {"doctor", "NAMES", "-o", "json"}, {"doctor", "HISTORY"}, {"doctor", "EVIL"}, {"doctor", "--explain", "EVIL"}},
+	"scalehist emulate":              {{"emulate", "EVIL"}},
+	"scalehist emulate serve":        {{"emulate", "serve", "EVIL"}, {"emulate", "serve", "--usage-of", "EVIL"}, {"emulate", "serve", "constant", "-o", "EVIL"}, {"emulate", "serve", "constant", "--listen", "EVIL"}},
+	"scalehist emulate worker":       {{"emulate", "worker", "EVIL"}, {"emulate", "worker", "--server", "EVIL"}, {"emulate", "worker", "--measure", "EVIL"}},
 	"scalehist explain":              {{"explain", "REPORT", "--pod", "EVIL"}, {"explain", "REPORT", "--node-group", "GROUP"}, {"explain", "REPORT", "--node-group", "GROUP", "-o", "json"}, {"explain", "REPORT", "--node", "EVIL"}, {"explain", "REPORT", "--pod", "POD"}, {"__complete", "explain", "REPORT", "--pod", ""}, {"__complete", "explain", "REPORT", "--node-group", ""}},
 	"scalehist export":               {{"export", "NAMES"}, {"export", "HISTORY"}, {"export", "EVIL"}},
 	"scalehist gate":                 {{"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY"}, {"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY", "-o", "markdown", "--junit", "OUT.xml", "--summary", "OUT.md"}, {"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY", "-o", "github"}, {"gate", "--baseline", "DIR", "--candidate", "OTHERDIR", "--policy", "POLICY", "-o", "json"}, {"gate", "--baseline", "DIR", "--candidate", "PLAINDIR", "--policy", "BADPOLICY"}, {"gate", "--baseline", "DIR", "--candidate", "PLAINDIR", "--policy", "POLICY", "-o", "github"}},
@@ -71,6 +74,8 @@ var hostileRuns = map[string][][]string{
 	"scalehist serve":                {{"serve", "--config", "CLUSTERS", "--check"}, {"serve", "--config", "EVIL", "--check"}},
 	"scalehist sweep":                {{"sweep", "HISTORY", "--set", "expander=least-waste,EVIL"}, {"sweep", "HISTORY", "--set", "expander=least-waste,most-pods", "-o", "markdown"}, {"sweep", "HISTORY", "--set", "expander=least-waste,most-pods", "-o", "csv"}, {"sweep", "NAMES", "--set", "expander=least-waste,most-pods"}},
 	"scalehist test":                 {{"test", "SCENARIO", "--artifacts", "OUTDIR"}, {"test", "SCENARIO", "--artifacts", "OUTDIR", "-o", "markdown", "--junit", "OUT.xml"}, {"test", "SCENARIO", "--artifacts", "OUTDIR", "-o", "json"}, {"test", "BADSCENARIO"}, {"test", "SCENARIO", "--list"}, {"test", "EVIL"}, {"__complete", "test", "SCENARIO", "--run", ""}},
+	"scalehist vertical":             {{"vertical", "EVIL"}},
+	"scalehist vertical recommend":   {{"vertical", "recommend", "--kubeconfig", "EVIL"}, {"vertical", "recommend", "--recommender", "EVIL"}, {"vertical", "recommend", "--kubeconfig", "KUBECONFIG", "--prometheus", "EVIL"}},
 	"scalehist version":              {{"version", "EVIL"}},
 	"scalehist view":                 {{"view", "REPORT"}, {"view", "EVIL"}},
 }

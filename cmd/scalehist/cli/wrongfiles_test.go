@@ -100,7 +100,7 @@ var otherFiles = []string{"cpu-profile", "format", "log-file", "memory-profile",
 	"form", "name", "ca-file", "cert-file", "key-file", "token-file", "history", "client-ca", "tls-cert", "tls-key", "context", "control-plane-context", "prometheus-ca-file",
 	"prometheus-cert-file", "prometheus-key-file", "prometheus-token-file", "salt-file", "save-mapping", "save-salt", "event-reports", "log-dir", "report-dir", "ties",
 	"max-upload", "reports", "plot", "curve", "artifacts", "ca", "html", "log-format", "db", "key",
-	"reader", "reader-token-file", "node-manager"}
+	"reader", "reader-token-file", "node-manager", "usage-of", "cgroup"}
 
 // try runs the command with a file that holds text, and gives what it says of it.
 func (f dataFile) try(t *testing.T, text string) string {

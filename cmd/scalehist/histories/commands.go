@@ -9,6 +9,6 @@ import (
 // Commands are the constructors of the commands of this package.
 func Commands() []func(console.IO) *cobra.Command {
 	return []func(console.IO) *cobra.Command{
-		newCompactCommand, newCutCommand, newExportCommand, newGenerateCommand, newImportCommand, newInspectCommand, newPrometheusCommand, newRecordCommand, newRedactCommand, newRetainCommand, newServeCommand,
+		newCompactCommand, newCutCommand, newEmulateCommand, newExportCommand, newGenerateCommand, newImportCommand, newInspectCommand, newPrometheusCommand, newRecordCommand, newRedactCommand, newRetainCommand, newServeCommand,
 	}
 }

@@ -87,12 +87,15 @@ a value.`,
 
 // load reads the flags.
 func (f *generateFlags) load(cmd *cobra.Command, shape string) (*generate.Load, error) {
-	wrong := func(flag string, err error) error { return console.UsageErrorf(cmd, "generate: --%s: %w", flag, err) }
+	_, command, _ := strings.Cut(cmd.CommandPath(), " ") // emulate serve has loads too
+	wrong := func(flag string, err error) error {
+		return console.UsageErrorf(cmd, "%s: --%s: %w", command, flag, err)
+	}
 	l := &generate.Load{Length: f.length, Step: f.step, Seed: uint64(f.seed), Workloads: f.workloads, Replicas: f.replicas, Noise: f.noise, Rate: f.rate,
 		Lifetime: f.lifetime, Usage: !f.withoutUsage}
 	var err error
 	if l.CPUShape, err = generate.Parse(shape); err != nil {
-		return nil, console.UsageErrorf(cmd, "generate: %w", err)
+		return nil, console.UsageErrorf(cmd, "%s: %w", command, err)
 	}
 	l.MemoryShape = l.CPUShape
 	if f.memoryShape != "" {
@@ -122,7 +125,7 @@ func (f *generateFlags) load(cmd *cobra.Command, shape string) (*generate.Load, 
 		}
 	}
 	if err := l.Check(); err != nil {
-		return nil, console.UsageErrorf(cmd, "generate: %w", err)
+		return nil, console.UsageErrorf(cmd, "%s: %w", command, err)
 	}
 	return l, nil
 }

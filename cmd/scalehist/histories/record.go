@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
@@ -97,13 +98,9 @@ all samples of series as they were scraped, for any question later (scalehist pr
 	flags.StringVar(&f.controlContext, "control-plane-context", "", "context of that kubeconfig (default: its current one)")
 	flags.StringVar(&f.controlNamespace, "control-plane-namespace", "", "namespace of the autoscaler and the machines (default: all)")
 	flags.DurationVar(&f.usage, "usage", 0, "record what containers use this often, from the metrics API (default: never)")
-	flags.StringVar(&f.prometheus.URL, "prometheus", "", "address of the Prometheus to ask --queries and --series")
+	PrometheusFlags(flags, &f.prometheus, "address of the Prometheus to ask --queries and --series")
 	flags.StringVar(&f.queries, "queries", "", "file of PromQL queries to record: name, query, step")
 	flags.StringArrayVar(&f.series, "series", nil, "selector of series to record as they are scraped; may be repeated")
-	flags.StringVar(&f.prometheus.TokenFile, "prometheus-token-file", "", "file with a bearer token for --prometheus, read for every request")
-	flags.StringVar(&f.prometheus.CAFile, "prometheus-ca-file", "", "certificates to trust for --prometheus (default: the system's)")
-	flags.StringVar(&f.prometheus.CertFile, "prometheus-cert-file", "", "client certificate for --prometheus")
-	flags.StringVar(&f.prometheus.KeyFile, "prometheus-key-file", "", "key of the client certificate for --prometheus")
 	flags.StringVar(&f.caNamespace, "cluster-autoscaler-namespace", "", "namespace of the cluster-autoscaler (default: wherever there is one)")
 	flags.StringSliceVar(&f.kinds, "kinds", nil, "record these kinds only; Pod and Node always are (default: all)")
 	flags.Var(&f.retain, "retain", "keep this much, forget what ended longer ago while recording: 30d, 12h (default: keep everything)")
@@ -281,4 +278,13 @@ func (f *recordFlags) summary(s console.IO, st recorder.Stats, took time.Duratio
 		plural.Of(st.Objects, "object"), c.Added, c.Updated, c.Deleted, plural.Of(c.Unchanged, "change"), plural.Of(c.Events, "event"))
 	s.Printf("node groups from %s\n", strings.TrimSpace(st.NodeGroups))
 	return nil
+}
+
+// PrometheusFlags adds the flags that say how a Prometheus is reached.
+func PrometheusFlags(flags *pflag.FlagSet, p *usage.Prometheus, address string) {
+	flags.StringVar(&p.URL, "prometheus", "", address)
+	flags.StringVar(&p.TokenFile, "prometheus-token-file", "", "file with a bearer token for --prometheus, read for every request")
+	flags.StringVar(&p.CAFile, "prometheus-ca-file", "", "certificates to trust for --prometheus (default: the system's)")
+	flags.StringVar(&p.CertFile, "prometheus-cert-file", "", "client certificate for --prometheus")
+	flags.StringVar(&p.KeyFile, "prometheus-key-file", "", "key of the client certificate for --prometheus")
 }

@@ -166,14 +166,14 @@ func (r *Recommender) status(v *autoscaler, pods int, now time.Time) vpav1.Verti
 	generation := v.object.Generation
 	return vpav1.VerticalPodAutoscalerStatus{
 		Recommendation:     resources,
-		Conditions:         conditions(v.object.Status.Conditions, len(resources.ContainerRecommendations) > 0, pods > 0, now),
+		Conditions:         Conditions(v.object.Status.Conditions, len(resources.ContainerRecommendations) > 0, pods > 0, now),
 		ObservedGeneration: &generation,
 	}
 }
 
-// conditions are those of the object with the two that the recommender keeps (recommender/model/vpa.go, updateConditionsLocked), in
+// Conditions are those of the object with the two that the recommender keeps (recommender/model/vpa.go, updateConditionsLocked), in
 // order of their types. An instant of transition is virtual.
-func conditions(old []vpav1.VerticalPodAutoscalerCondition, provided, matched bool, now time.Time) []vpav1.VerticalPodAutoscalerCondition {
+func Conditions(old []vpav1.VerticalPodAutoscalerCondition, provided, matched bool, now time.Time) []vpav1.VerticalPodAutoscalerCondition {
 	kept := slices.DeleteFunc(slices.Clone(old), func(c vpav1.VerticalPodAutoscalerCondition) bool {
 		return c.Type == vpav1.RecommendationProvided || c.Type == vpav1.NoPodsMatched
 	})

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/transport"
 
 	elastiv1alpha1 "github.com/scalehist/scalehist/api/elasti/v1alpha1"
+	"github.com/scalehist/scalehist/internal/leader"
 	"github.com/scalehist/scalehist/recommender/horizontal/elasti"
 )
 
@@ -367,13 +368,12 @@ func TestDeposed(t *testing.T) {
 		s.Autoscaler = &elastiv1alpha1.AutoscalerSpec{Type: elastiv1alpha1.AutoscalerKEDA, Name: "web"}
 	})
 	f.create("plain", 3, "0", nil)
-	fence := func() error { return errDeposed }
-	f.handler.fence.Store(&fence)
+	f.handler.fence.Set(func() error { return leader.ErrDeposed })
 	f.poll()
 	if f.replicas("web") != 3 || f.replicas("plain") != 3 || f.annotations("web") != nil || f.ready("web") != "none" {
 		t.Errorf("it writes: %d, %d replicas, annotations %v, %s", f.replicas("web"), f.replicas("plain"), f.annotations("web"), f.ready("web"))
 	}
-	if err := f.handler.Wake(t.Context(), types.NamespacedName{Namespace: f.namespace, Name: "web"}); err == nil || !strings.Contains(err.Error(), errDeposed.Error()) {
+	if err := f.handler.Wake(t.Context(), types.NamespacedName{Namespace: f.namespace, Name: "web"}); err == nil || !strings.Contains(err.Error(), leader.ErrDeposed.Error()) {
 		t.Errorf("it wakes: %v", err)
 	}
 }

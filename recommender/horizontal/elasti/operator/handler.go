@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/keymutex"
 
+	"github.com/scalehist/scalehist/internal/leader"
 	"github.com/scalehist/scalehist/recommender/horizontal/elasti"
 )
 
@@ -66,10 +67,8 @@ type Handler struct {
 	locks    keymutex.KeyMutex
 	events   record.EventRecorder
 	close    func()
-	// fence gives an error when this process must not write any more; nil while it always may.
-	fence atomic.Pointer[func() error]
-	// terms is held while rounds are played.
-	terms sync.Mutex
+	// fence is asked before each write.
+	fence leader.Fence
 
 	// heartbeat is when a round last ended, as Unix nanoseconds; leading says whether rounds are expected.
 	heartbeat atomic.Int64
@@ -114,25 +113,17 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{options: o, clock: o.Clock, client: client, locks: keymutex.NewHashed(locks), seen: map[types.UID]remembered{},
 		scalers: newScalers(o.Registry)}
-	if h.targets, err = newTargets(config, client.Discovery(), o.Clock, o.Interval, h.mayWrite); err != nil {
+	if h.targets, err = newTargets(config, client.Discovery(), o.Clock, o.Interval, h.fence.Check); err != nil {
 		return nil, fmt.Errorf("operator: %w", err)
 	}
-	h.services = &services{client: dyn, namespace: o.Namespace, wake: o.WakeOnUnknown, fence: h.mayWrite}
-	h.keda = &keda{client: dyn, fence: h.mayWrite}
+	h.services = &services{client: dyn, namespace: o.Namespace, wake: o.WakeOnUnknown, fence: h.fence.Check}
+	h.keda = &keda{client: dyn, fence: h.fence.Check}
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	h.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Name})
 	h.close = broadcaster.Shutdown
 	h.heartbeat.Store(o.Clock.Now().UnixNano())
 	return h, nil
-}
-
-// mayWrite is asked before each write.
-func (h *Handler) mayWrite() error {
-	if fence := h.fence.Load(); fence != nil {
-		return (*fence)()
-	}
-	return nil
 }
 
 // Close lets go of scalers and ends the writing of events.
@@ -149,13 +140,14 @@ func (h *Handler) Run(ctx context.Context) error {
 		h.lead(ctx)
 		return nil
 	}
-	return h.elect(ctx, h.options.Election)
+	return h.options.Election.Lead(ctx, h.client, &h.fence, func(ctx context.Context) {
+		logOf(ctx).Info("Leading", "identity", h.options.Election.Identity)
+		h.lead(ctx)
+	})
 }
 
 // lead plays rounds until ctx ends, and returns when the last one has ended.
 func (h *Handler) lead(ctx context.Context) {
-	h.terms.Lock()
-	defer h.terms.Unlock()
 	log := logOf(ctx)
 	ticker := h.clock.NewTicker(h.options.Interval)
 	defer ticker.Stop()

@@ -68,8 +68,8 @@ func (p *process) end(by syscall.Signal) {
 	}
 }
 
-// leader is who holds the lease.
-func leader(t *testing.T, namespace string) string {
+// holder is who holds the lease.
+func holder(t *testing.T, namespace string) string {
 	t.Helper()
 	lease, err := client.CoordinationV1().Leases(namespace).Get(t.Context(), Name, metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {
@@ -135,13 +135,13 @@ func TestManyTargets(t *testing.T) {
 	wrote := f.write(stop, all, name)
 
 	first := start(t, f.namespace, "first")
-	eventually(t, "the first to lead", func() bool { return leader(t, f.namespace) == "first" })
+	eventually(t, "the first to lead", func() bool { return holder(t, f.namespace) == "first" })
 	second := start(t, f.namespace, "second")
 	eventually(t, "half of the round", func() bool { return counts(t, f.namespace)[0] == half/2 })
 	first.end(syscall.SIGKILL)
 	release()
 	eventually(t, "the second to end the round", func() bool { return counts(t, f.namespace)[0] == half })
-	if l := leader(t, f.namespace); l != "second" {
+	if l := holder(t, f.namespace); l != "second" {
 		t.Errorf("%q leads, want the second", l)
 	}
 
@@ -155,7 +155,7 @@ func TestManyTargets(t *testing.T) {
 	second.end(syscall.SIGTERM)
 	release()
 	eventually(t, "the third to end the round", func() bool { return counts(t, f.namespace)[2] == half })
-	if l := leader(t, f.namespace); l != "third" {
+	if l := holder(t, f.namespace); l != "third" {
 		t.Errorf("%q leads, want the third", l)
 	}
 	writing()
