@@ -34,6 +34,8 @@ var hostileRuns = map[string][][]string{
 	"scalehist truth":                {{"truth", "EVIL"}},
 	"scalehist truth record":         {{"truth", "record", "NAMES", "--describe"}, {"truth", "record", "EVIL", "--describe"}, {"truth", "record", "--script", "EVIL"}, {"truth", "record", "NAMES", "--autoscaler", "exec:EVIL", "-o", "OUTDIR"}},
 	"scalehist provider conformance": {{"provider", "conformance", "EVIL"}, {"provider", "conformance", "127.0.0.1:1", "--change", "EVIL", "--timeout", "1s"}},
+	"scalehist provider calls":       {{"provider", "calls", "EVIL"}, {"provider", "calls", "NAMES"}, {"provider", "calls", "NAMES", "EVIL"}},
+	"scalehist provider record":      {{"provider", "record", "EVIL"}, {"provider", "record", "127.0.0.1:1", "-o", "OUT", "--listen", "EVIL"}, {"provider", "record", "127.0.0.1:1", "-o", "EVIL", "--listen", "EVIL"}},
 	"scalehist provider serve":       {{"provider", "serve", "EVIL"}, {"provider", "serve", "HISTORY", "--listen", "EVIL"}},
 	"scalehist discovery":            {{"discovery", "EVIL"}},
 	"scalehist discovery serve":      {{"discovery", "serve", "--db", "OUT", "--key", "EVIL"}, {"discovery", "serve", "--db", "OUT", "--key", "PRICES", "--listen", "EVIL"}},
