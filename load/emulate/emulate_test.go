@@ -178,14 +178,14 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// What is measured may be so far from what is asked for on a machine that is busy: the other way around, a process that does not burn or hold
-// anything is further away.
+// What is measured may be so much more than what is asked for in a period. How much less is a matter of who else has the processors: a third of
+// what is asked for comes through on a machine that is busy, and nothing from a process that does not burn.
 const (
 	cpuError    = 60 // millicores, and a quarter
 	memoryError = 24 << 20
 )
 
-// TestTwoWorkers: two processes hold and burn what each is asked for, and measure it.
+// TestTwoWorkers: two processes hold and burn what each is asked for, and measure it. Docs/emulate.md has how exact it is where processors are free.
 func TestTwoWorkers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("workers measure by /proc")
@@ -223,21 +223,26 @@ func TestTwoWorkers(t *testing.T) {
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) < 6 { // one of them may have come in the second period
-		t.Errorf("only %d samples", len(got))
-	}
+	burnt, wanted, samples := map[string]int64{}, map[string]int64{}, map[string]int{}
 	for _, s := range got {
 		if s.Err != nil || s.Measured == nil {
-			t.Errorf("%s: %v", s.Host, s.Err)
+			t.Logf("%s: %v", s.Host, s.Err) // it had no processor for longer than the server waits
 			continue
 		}
 		m := s.Measured
-		off := max(m.CPUMilli-s.Asked.CPU, s.Asked.CPU-m.CPUMilli)
-		if off > cpuError+s.Asked.CPU/4 {
+		burnt[s.Host] += m.CPUMilli
+		wanted[s.Host] += s.Asked.CPU
+		samples[s.Host]++
+		if m.CPUMilli > s.Asked.CPU+cpuError+s.Asked.CPU/4 {
 			t.Errorf("%s: CPU %d millicores over %.1f s, asked for %d", s.Host, m.CPUMilli, m.Seconds, s.Asked.CPU)
 		}
 		if d := m.MemoryBytes - s.Asked.RAM*mib; max(d, -d) > memoryError && !raced {
 			t.Errorf("%s: memory %d MiB, asked for %d", s.Host, m.MemoryBytes/mib, s.Asked.RAM)
+		}
+	}
+	for name := range asked {
+		if samples[name] < 2 || burnt[name] < wanted[name]/3 {
+			t.Errorf("%s: %d samples, CPU %d of %d millicores", name, samples[name], burnt[name], wanted[name])
 		}
 	}
 }
