@@ -63,6 +63,40 @@ func New(known []Option, settings []Setting) (*Values, error) {
 	return v, nil
 }
 
+// Kind is something to choose by name, with options; T is what comes of it.
+type Kind[T any] struct {
+	Name, About string
+	Options     []Option
+	Make        func(*Values) T
+}
+
+// Names are the names of kinds, in their order.
+func Names[T any](kinds []Kind[T]) []string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// Choose reads a spec of one of the kinds, and makes what it names. The error says which name or option of what is unknown, or which value is wrong.
+func Choose[T any](what string, kinds []Kind[T], text string) (name string, settings []Setting, made T, err error) {
+	name, settings = Parse(text)
+	i := slices.IndexFunc(kinds, func(k Kind[T]) bool { return k.Name == name })
+	if i < 0 {
+		return name, nil, made, fmt.Errorf("%s %q is not known%s: choose %s", what, name, near.Suggest(name, Names(kinds)), strings.Join(Names(kinds), ", "))
+	}
+	v, err := New(kinds[i].Options, settings)
+	if err == nil {
+		made = kinds[i].Make(v)
+		err = v.Err // by reading the values
+	}
+	if err != nil {
+		return name, nil, made, fmt.Errorf("%s %s: %w", what, name, err)
+	}
+	return name, settings, made, nil
+}
+
 // Values are options that were given. Its methods read one, or its default, and keep the first error.
 type Values struct {
 	known []Option

@@ -60,3 +60,21 @@ func TestString(t *testing.T) {
 		}
 	})
 }
+
+// TestChoose: a kind by name makes what its values say; the error names what is unknown or wrong.
+func TestChoose(t *testing.T) {
+	kinds := []Kind[float64]{{Name: "plain", Make: func(*Values) float64 { return 1 }}, {Name: "scaled", Options: known, Make: func(v *Values) float64 { return v.Number("margin", 0, 1) }}}
+	for text, want := range map[string]float64{"plain": 1, "scaled": 0.15, "scaled:margin=0.5": 0.5} {
+		name, settings, got, err := Choose("shape", kinds, text)
+		if err != nil || got != want || String(name, settings) != text {
+			t.Errorf("%s: %s %v %g %v", text, name, settings, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"scled": `shape "scled" is not known; did you mean "scaled"?: choose plain, scaled`, "plain:margin=1": "shape plain: ", "scaled:margin=2": "shape scaled: margin=2: want a number",
+	} {
+		if _, _, _, err := Choose("shape", kinds, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q in it", text, err, want)
+		}
+	}
+}

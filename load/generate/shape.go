@@ -1,22 +1,15 @@
 package generate
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
-	"github.com/scalehist/scalehist/internal/near"
 	"github.com/scalehist/scalehist/internal/spec"
 )
 
 // Kind is a shape by name.
-type Kind struct {
-	Name, About string
-	Options     []spec.Option
-	make        func(*spec.Values) draw
-}
+type Kind = spec.Kind[draw]
 
 // draw gives the shares of n steps of that length.
 type draw func(n int, step time.Duration, dice *rand.Rand) []float64
@@ -34,32 +27,15 @@ func Kinds() []Kind {
 }
 
 // Names are the names of Kinds.
-func Names() []string {
-	var out []string
-	for _, k := range Kinds() {
-		out = append(out, k.Name)
-	}
-	return out
-}
+func Names() []string { return spec.Names(Kinds()) }
 
 // Parse reads a shape such as "sinusoidal:peaks=3". The error says what is unknown or wrong in it.
 func Parse(text string) (Shape, error) {
-	name, settings := spec.Parse(text)
-	for _, k := range Kinds() {
-		if k.Name != name {
-			continue
-		}
-		v, err := spec.New(k.Options, settings)
-		if err != nil {
-			return Shape{}, fmt.Errorf("shape %s: %w", name, err)
-		}
-		d := k.make(v)
-		if v.Err != nil {
-			return Shape{}, fmt.Errorf("shape %s: %w", name, v.Err)
-		}
-		return Shape{name, settings, d}, nil
+	name, settings, d, err := spec.Choose("shape", Kinds(), text)
+	if err != nil {
+		return Shape{}, err
 	}
-	return Shape{}, fmt.Errorf("shape %q is not known%s: choose %s", name, near.Suggest(name, Names()), strings.Join(Names(), ", "))
+	return Shape{name, settings, d}, nil
 }
 
 // String is the shape as Parse reads it.
@@ -72,7 +48,7 @@ func (s Shape) Shares(n int, step time.Duration, seed uint64) []float64 {
 
 // constant is flat at the top of the range.
 var constant = Kind{Name: "constant", About: "flat",
-	make: func(*spec.Values) draw {
+	Make: func(*spec.Values) draw {
 		return each(func(int, time.Duration) float64 { return 1 })
 	}}
 
@@ -81,7 +57,7 @@ var step = Kind{Name: "step", About: "random walk, by smart-kube's formula", Opt
 	{Name: "start", Default: "0.5", About: "share to start at"},
 	{Name: "unit", Default: "0.01", About: "length of a step"},
 	{Name: "max-steps", Default: "1", About: "most steps up or down at a time"},
-}, make: func(v *spec.Values) draw {
+}, Make: func(v *spec.Values) draw {
 	start, unit, k := v.Number("start", 0, 1), v.Number("unit", 0, 1), int(v.Number("max-steps", 0, 1000))
 	return func(n int, _ time.Duration, dice *rand.Rand) []float64 {
 		out := make([]float64, n)
@@ -99,7 +75,7 @@ var step = Kind{Name: "step", About: "random walk, by smart-kube's formula", Opt
 // sinusoidal is smart-kube's: (sin(x)+1)/2 with x from 0 to N pi over all values, so that N counts half periods.
 var sinusoidal = Kind{Name: "sinusoidal", About: "a sine, by smart-kube's formula", Options: []spec.Option{
 	{Name: "peaks", Default: "5", About: "number of half periods, as smart-kube counts peaks"},
-}, make: func(v *spec.Values) draw {
+}, Make: func(v *spec.Values) draw {
 	peaks := v.Number("peaks", 0, 1e6)
 	return func(n int, _ time.Duration, _ *rand.Rand) []float64 {
 		out := make([]float64, n)
@@ -112,7 +88,7 @@ var sinusoidal = Kind{Name: "sinusoidal", About: "a sine, by smart-kube's formul
 
 // lowHigh is smart-kube's: least, most, least, most. Its own breaks on odd numbers of steps, which this does not.
 var lowHigh = Kind{Name: "low_high", About: "least and most in turns, a step each",
-	make: func(*spec.Values) draw {
+	Make: func(*spec.Values) draw {
 		return each(func(i int, _ time.Duration) float64 { return float64(i % 2) })
 	}}
 
@@ -121,7 +97,7 @@ var diurnal = Kind{Name: "diurnal", About: "days with a low and a peak, and nois
 	{Name: "low", Default: "4h", About: "time of day (UTC offset of the start) of the low; the peak is 12h later"},
 	{Name: "sharp", Default: "1", About: "power of the curve: more than 1 makes peaks narrow"},
 	{Name: "noise", Default: "0.05", About: "standard deviation, as a share of the value"},
-}, make: func(v *spec.Values) draw {
+}, Make: func(v *spec.Values) draw {
 	low, sharp, noise := v.Duration("low", 0), v.Number("sharp", 0.1, 100), v.Number("noise", 0, 10)
 	return func(n int, step time.Duration, dice *rand.Rand) []float64 {
 		out := make([]float64, n)
@@ -137,7 +113,7 @@ var diurnal = Kind{Name: "diurnal", About: "days with a low and a peak, and nois
 var bursts = Kind{Name: "bursts", About: "Poisson bursts over the least", Options: []spec.Option{
 	{Name: "rate", Default: "0.5", About: "bursts per hour, on average"},
 	{Name: "lasting", Default: "10m", About: "length of a burst"},
-}, make: func(v *spec.Values) draw {
+}, Make: func(v *spec.Values) draw {
 	rate, lasting := v.Number("rate", 0, 3600), v.Duration("lasting", time.Second)
 	return func(n int, step time.Duration, dice *rand.Rand) []float64 {
 		out := make([]float64, n)
@@ -160,7 +136,7 @@ var bursts = Kind{Name: "bursts", About: "Poisson bursts over the least", Option
 // batch is a job that runs every so often.
 var batch = Kind{Name: "batch", About: "a job that runs at equal intervals", Options: []spec.Option{
 	{Name: "every", Default: "6h", About: "interval"}, {Name: "lasting", Default: "1h", About: "how long it runs"}, {Name: "first", Default: "0s", About: "when it runs first"},
-}, make: func(v *spec.Values) draw {
+}, Make: func(v *spec.Values) draw {
 	every, lasting, first := v.Duration("every", time.Second), v.Duration("lasting", time.Second), v.Duration("first", 0)
 	return each(func(i int, step time.Duration) float64 {
 		if at := time.Duration(i)*step - first; at >= 0 && at%every < lasting {
@@ -173,7 +149,7 @@ var batch = Kind{Name: "batch", About: "a job that runs at equal intervals", Opt
 // leak grows in a straight line and begins again, as with a process that leaks until it is started again.
 var leak = Kind{Name: "leak", About: "growth in a straight line, from the least again after the most", Options: []spec.Option{
 	{Name: "over", Default: "12h", About: "time from the least to the most"},
-}, make: func(v *spec.Values) draw {
+}, Make: func(v *spec.Values) draw {
 	over := v.Duration("over", time.Second)
 	return each(func(i int, step time.Duration) float64 {
 		return float64(time.Duration(i)*step%over) / float64(over)

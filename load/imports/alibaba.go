@@ -11,7 +11,7 @@ import (
 // A percentage is of what the container has; that of CPU may be empty, and -1 and 101 are no measurements.
 var alibaba2018 = Kind{Name: "alibaba-2018", About: "container_usage of Alibaba's trace of 2018", Options: append([]spec.Option{
 	epochOption("2018-01-01T00:00:00Z", "the trace counts from 0 and does not say")}, whole("4", "8Gi", " of a container, whose size is in another file (container_meta)")...),
-	make: func(v *spec.Values) parser {
+	Make: func(v *spec.Values) parser {
 		zero, all := epoch(v), machine(v)
 		return func(f *file) error {
 			return f.rows(func(row []string) error {

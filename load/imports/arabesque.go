@@ -15,7 +15,7 @@ import (
 // program, not data: reading one from somebody else runs what they wrote.
 var arabesque = Kind{Name: "arabesque", About: "smart-kube's arabesque schema as JSON or CSV (not its Python pickle: to read one is to run it)", Options: []spec.Option{
 	epochOption("1970-01-01T00:00:00Z", "numbers are Unix times if nothing is said"),
-}, make: func(v *spec.Values) parser {
+}, Make: func(v *spec.Values) parser {
 	zero := epoch(v)
 	return func(f *file) error {
 		switch head, _ := f.in.Peek(2); {

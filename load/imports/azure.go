@@ -15,7 +15,7 @@ import (
 var azureVM = Kind{Name: "azure-vm", About: "CPU readings of Azure's VM traces: timestamp, vm id, min, max, average in percent", Options: []spec.Option{
 	epochOption("2019-01-01T00:00:00Z", "the trace counts from 0 and does not say"), takeOption,
 	{Name: "cores", Default: "2", About: "cores of a machine: readings do not say how many"},
-}, make: func(v *spec.Values) parser {
+}, Make: func(v *spec.Values) parser {
 	zero, cores, which := epoch(v), float64(v.Quantity("cores", true))/1000, take(v)
 	return func(f *file) error {
 		return f.rows(func(row []string) error {
@@ -61,7 +61,7 @@ var azureFunctions = Kind{Name: "azure-functions", About: "invocations per funct
 	epochOption("2019-07-15T00:00:00Z", "the first day, d01"),
 	{Name: "duration", Default: "1s", About: "how long a call lasts"},
 	{Name: "cpu", Default: "1", About: "CPU that a call uses while it lasts"},
-}, make: func(v *spec.Values) parser {
+}, Make: func(v *spec.Values) parser {
 	t := functions{epoch(v), v.Duration("duration", time.Millisecond).Seconds(), float64(v.Quantity("cpu", true)) / 1000}
 	return t.read
 }}

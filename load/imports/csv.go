@@ -43,11 +43,11 @@ var seriesOptions = append([]spec.Option{
 
 // csvFile has a column timestamp, and value, or cpu_millicores and memory_bytes, as scalehist generate writes them.
 var csvFile = Kind{Name: "csv", About: "CSV with timestamp,value, or what 'scalehist generate' writes", Options: seriesOptions,
-	make: func(v *spec.Values) parser { return newTable(v, "") }}
+	Make: func(v *spec.Values) parser { return newTable(v, "") }}
 
 // alibabaSeries are the per-container series of Alibaba's microservices and GenAI traces.
 var alibabaSeries = Kind{Name: "alibaba-series", About: "CSV with timestamp,value,container, of Alibaba's traces", Options: seriesOptions,
-	make: func(v *spec.Values) parser { return newTable(v, "container") }}
+	Make: func(v *spec.Values) parser { return newTable(v, "container") }}
 
 // columns that a table may have.
 var columns = []string{"timestamp", "value", "cpu_millicores", "memory_bytes", "namespace", "workload", "pod", "container"}

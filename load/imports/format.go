@@ -1,19 +1,9 @@
 package imports
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/scalehist/scalehist/internal/near"
-	"github.com/scalehist/scalehist/internal/spec"
-)
+import "github.com/scalehist/scalehist/internal/spec"
 
 // Kind is a format by name.
-type Kind struct {
-	Name, About string
-	Options     []spec.Option
-	make        func(*spec.Values) parser
-}
+type Kind = spec.Kind[parser]
 
 // parser reads a file to its end. Its error ends the import; what is wrong with a line is for file.wrong.
 type parser func(*file) error
@@ -30,30 +20,13 @@ func Kinds() []Kind {
 }
 
 // Names are the names of Kinds.
-func Names() []string {
-	var out []string
-	for _, k := range Kinds() {
-		out = append(out, k.Name)
-	}
-	return out
-}
+func Names() []string { return spec.Names(Kinds()) }
 
 // Parse reads a format such as "csv:metric=cpu,unit=percent,cores=4". The error says what is unknown or wrong in it.
 func Parse(text string) (Format, error) {
-	name, settings := spec.Parse(text)
-	for _, k := range Kinds() {
-		if k.Name != name {
-			continue
-		}
-		v, err := spec.New(k.Options, settings)
-		if err != nil {
-			return Format{}, fmt.Errorf("format %s: %w", name, err)
-		}
-		p := k.make(v)
-		if v.Err != nil {
-			return Format{}, fmt.Errorf("format %s: %w", name, v.Err)
-		}
-		return Format{name, p}, nil
+	name, _, p, err := spec.Choose("format", Kinds(), text)
+	if err != nil {
+		return Format{}, err
 	}
-	return Format{}, fmt.Errorf("format %q is not known%s: choose %s", name, near.Suggest(name, Names()), strings.Join(Names(), ", "))
+	return Format{name, p}, nil
 }

@@ -73,7 +73,7 @@ var usage2011 = [2][2]int{{5, 6}, {13, 10}} // mean CPU rate and canonical memor
 // google2011 reads task_usage. 600 s of the trace are 2011-05-01 19:00 EDT, by its documentation.
 var google2011 = Kind{Name: "google-2011", About: "task_usage rows of Google's trace of 2011", Options: append([]spec.Option{
 	epochOption("2011-05-01T22:50:00Z", "by default that of the trace"), takeOption}, whole("16", "64Gi", ofMachine)...),
-	make: func(v *spec.Values) parser {
+	Make: func(v *spec.Values) parser {
 		t := newTrace(v)
 		return func(f *file) error {
 			return f.rows(func(row []string) error {
@@ -89,7 +89,7 @@ var google2011 = Kind{Name: "google-2011", About: "task_usage rows of Google's t
 // google2019 reads instance_usage. 600 s of the trace are the start of 2019-05-01 where its first cell is.
 var google2019 = Kind{Name: "google-2019", About: "instance_usage of Google's trace of 2019, JSON lines or CSV with a header, as BigQuery exports them", Options: append([]spec.Option{
 	epochOption("2019-05-01T06:50:00Z", "by default that of the trace, in the zone of the first cell"), takeOption}, whole("16", "64Gi", ofMachine)...),
-	make: func(v *spec.Values) parser {
+	Make: func(v *spec.Values) parser {
 		t := newTrace(v)
 		return func(f *file) error {
 			if head, _ := f.in.Peek(1); bytes.Equal(head, []byte("{")) {

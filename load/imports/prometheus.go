@@ -26,7 +26,7 @@ const (
 // prometheus reads answers of /api/v1/query_range, or of /api/v1/query to a selector with a range, which has the samples as they were scraped.
 var prometheus = Kind{Name: "prometheus", About: "JSON of /api/v1/query_range: metrics of kubelet and cAdvisor, and of kube-state-metrics where they are there", Options: []spec.Option{
 	{Name: "metric", Default: "", About: "what series of other names, or none, are: cpu (in cores) or memory (in bytes); without it they are left out"},
-}, make: func(v *spec.Values) parser {
+}, Make: func(v *spec.Values) parser {
 	other := v.Text("metric")
 	if other != "" && other != "cpu" && other != "memory" {
 		v.Wrong("metric", "cpu or memory")

@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/internal/curveplot"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/internal/spec"
 	"github.com/scalehist/scalehist/load/generate"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
@@ -169,7 +170,7 @@ func amount(text string, cpu bool) (int64, error) {
 
 func (f *generateFlags) run(cmd *cobra.Command, s console.IO, args []string) error {
 	if f.describe {
-		s.PrintTable(shapes(), console.FormatTable)
+		s.PrintTable(kindsTable("shape", generate.Kinds()), console.FormatTable)
 		return nil
 	}
 	if f.to == "" {
@@ -204,9 +205,10 @@ func (f *generateFlags) run(cmd *cobra.Command, s console.IO, args []string) err
 	return nil
 }
 
-func shapes() console.Table {
-	t := console.Table{Columns: []console.Column{{Name: "shape"}, {Name: "option"}, {Name: "default"}, {Name: "is"}}}
-	for _, k := range generate.Kinds() {
+// kindsTable lists what can be chosen by name, with its options.
+func kindsTable[T any](what string, kinds []spec.Kind[T]) console.Table {
+	t := console.Table{Columns: []console.Column{{Name: what}, {Name: "option"}, {Name: "default"}, {Name: "is"}}}
+	for _, k := range kinds {
 		t.Rows = append(t.Rows, []string{k.Name, "", "", k.About})
 		for _, o := range k.Options {
 			t.Rows = append(t.Rows, []string{"", o.Name, o.Default, o.About})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/load/imports"
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
@@ -57,7 +58,7 @@ appears complete or not at all.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.load.describe:
-				s.PrintTable(formats(), console.FormatTable)
+				s.PrintTable(kindsTable("format", imports.Kinds()), console.FormatTable)
 				return nil
 			case f.to == "":
 				return console.UsageErrorf(cmd, "import: no file to make: give -o FILE.db")

@@ -38,17 +38,6 @@ func (f *loadFlags) add(cmd *cobra.Command) {
 	console.MustComplete(cmd, "format", cobra.FixedCompletions(imports.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-func formats() console.Table {
-	t := console.Table{Columns: []console.Column{{Name: "format"}, {Name: "option"}, {Name: "default"}, {Name: "is"}}}
-	for _, k := range imports.Kinds() {
-		t.Rows = append(t.Rows, []string{k.Name, "", "", k.About})
-		for _, o := range k.Options {
-			t.Rows = append(t.Rows, []string{"", o.Name, o.Default, o.About})
-		}
-	}
-	return t
-}
-
 // load reads the flags.
 func (f *loadFlags) load(cmd *cobra.Command) (*imports.Load, imports.Format, error) {
 	l := &imports.Load{MostWrong: f.wrongLines, GoneAfter: f.goneAfter, Assume: [2]int64{-1, -1}}
