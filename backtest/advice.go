@@ -3,6 +3,7 @@ package backtest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -236,11 +237,13 @@ func (a Advice) maker(kind string) vertical.Maker {
 	}
 }
 
-func (*adviser) Observe(vertical.Sample) error                   { return nil }
-func (a *adviser) Recommend(time.Time) []vertical.Recommendation { return a.list }
-func (*adviser) Reset()                                          {}
-func (*adviser) Save(io.Writer, time.Time) error                 { return nil }
-func (*adviser) Load(io.Reader) error                            { return nil }
+func (*adviser) Observe(vertical.Sample) error { return nil }
+func (a *adviser) Recommend(context.Context, time.Time) ([]vertical.Recommendation, error) {
+	return a.list, nil
+}
+func (*adviser) Reset()                          {}
+func (*adviser) Save(io.Writer, time.Time) error { return nil }
+func (*adviser) Load(io.Reader) error            { return nil }
 
 // sorted are the keys of a map in order.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -35,7 +35,7 @@ func TestBlindToOOM(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tried, err := learn.Episodes(configs, func() vertical.Recommender { return vertical.NewPolicy(m) })
+		tried, err := learn.Episodes(t.Context(), configs, func() vertical.Recommender { return vertical.NewPolicy(m) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -122,6 +122,7 @@ var excused = map[string]string{
 	"emulate worker":       "waits for a server; broken requests are for the tests of load/emulate",
 	"vertical":             "is a group of commands",
 	"vertical recommend":   "needs a cluster; what is wrong with it is for the tests of recommender/vertical/operator",
+	"vertical serve":       "requests and answers that are wrong are for the tests of recommender/vertical/remote/serve",
 	"horizontal":           "is a group of commands",
 	"horizontal crd":       "reads no input",
 	"horizontal serve":     "needs a cluster; what broken triggers and answers of Prometheus do is for the tests of recommender/horizontal/elasti",

@@ -2,14 +2,17 @@ package restapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/scalehist/scalehist/internal/decode"
 )
 
-// maxAnswer bounds an answer that Do reads, in bytes.
+// maxAnswer bounds an answer that Do reads, in bytes, where the client does not.
 const maxAnswer = 64 << 20
 
 // Client calls an API. HTTP and Base are needed.
@@ -19,6 +22,8 @@ type Client struct {
 	Base string
 	// Token is sent as bearer token; empty: none.
 	Token string
+	// MaxAnswer bounds an answer, in bytes; 0: 64 MiB.
+	MaxAnswer int64
 }
 
 // ProblemError is an answer that is a Problem.
@@ -65,9 +70,13 @@ func (c *Client) Do(r *http.Request, into any) error {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	most := cmp.Or(c.MaxAnswer, maxAnswer)
+	data, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
+	}
+	if int64(len(data)) > most {
+		return fmt.Errorf("%s %s: the answer is larger than %d bytes", r.Method, r.URL.Path, most)
 	}
 	if response.StatusCode/100 != 2 {
 		return problemOf(response.StatusCode, data)
@@ -75,7 +84,7 @@ func (c *Client) Do(r *http.Request, into any) error {
 	if into == nil {
 		return nil
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := decode.JSON(data, into); err != nil {
 		return fmt.Errorf("%s %s: the answer cannot be read: %w", r.Method, r.URL.Path, err)
 	}
 	return nil

@@ -68,6 +68,10 @@ type Kind[T any] struct {
 	Name, About string
 	Options     []Option
 	Make        func(*Values) T
+	// Of is set in place of Options and Make where settings are not a list that is known here: it makes it of all of them, or says which is wrong.
+	Of func([]Setting) (T, error)
+	// First is the option whose value may be the first setting alone: with "at", "url:http://a" is "url:at=http://a".
+	First string
 }
 
 // Names are the names of kinds, in their order.
@@ -82,19 +86,38 @@ func Names[T any](kinds []Kind[T]) []string {
 // Choose reads a spec of one of the kinds, and makes what it names. The error says which name or option of what is unknown, or which value is wrong.
 func Choose[T any](what string, kinds []Kind[T], text string) (name string, settings []Setting, made T, err error) {
 	name, settings = Parse(text)
+	settings, made, err = With(what, kinds, name, settings)
+	return name, settings, made, err
+}
+
+// With is Choose of a spec that is parsed already. It returns the settings with their names.
+func With[T any](what string, kinds []Kind[T], name string, settings []Setting) (_ []Setting, made T, err error) {
 	i := slices.IndexFunc(kinds, func(k Kind[T]) bool { return k.Name == name })
 	if i < 0 {
-		return name, nil, made, fmt.Errorf("%s %q is not known%s: choose %s", what, name, near.Suggest(name, Names(kinds)), strings.Join(Names(kinds), ", "))
+		return nil, made, fmt.Errorf("%s %q is not known%s: choose %s", what, name, near.Suggest(name, Names(kinds)), strings.Join(Names(kinds), ", "))
 	}
-	v, err := New(kinds[i].Options, settings)
-	if err == nil {
-		made = kinds[i].Make(v)
-		err = v.Err // by reading the values
+	k := &kinds[i]
+	if k.First != "" && len(settings) > 0 && settings[0].Value == "" && !k.Takes(settings[0].Name) {
+		settings = append([]Setting{{k.First, settings[0].Name}}, settings[1:]...)
+	}
+	if k.Of != nil {
+		made, err = k.Of(settings)
+	} else {
+		var v *Values
+		if v, err = New(k.Options, settings); err == nil {
+			made = k.Make(v)
+			err = v.Err // by reading the values
+		}
 	}
 	if err != nil {
-		return name, nil, made, fmt.Errorf("%s %s: %w", what, name, err)
+		return nil, made, fmt.Errorf("%s %s: %w", what, name, err)
 	}
-	return name, settings, made, nil
+	return settings, made, nil
+}
+
+// Takes says whether Options have one of that name.
+func (k *Kind[T]) Takes(option string) bool {
+	return slices.ContainsFunc(k.Options, func(o Option) bool { return o.Name == option })
 }
 
 // Values are options that were given. Its methods read one, or its default, and keep the first error.

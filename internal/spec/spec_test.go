@@ -78,3 +78,18 @@ func TestChoose(t *testing.T) {
 		}
 	}
 }
+
+// TestFirst: the first setting may be the value of an option alone, and what is returned has its name; a kind that reads settings itself gets them all.
+func TestFirst(t *testing.T) {
+	kinds := []Kind[string]{{Name: "url", First: "at", Options: []Option{{Name: "at"}, {Name: "window", Default: "1h"}}, Make: func(v *Values) string { return v.Text("at") }},
+		{Name: "any", Of: func(s []Setting) (string, error) { return String("", s), nil }}}
+	for text, want := range map[string][2]string{
+		"url:http://a:1/b,window=2h": {"http://a:1/b", "url:at=http://a:1/b,window=2h"}, "url:at=http://a": {"http://a", "url:at=http://a"},
+		"url:window": {"", "url:window="}, "url": {"", "url"}, "any:x=1,y=2": {":x=1,y=2", "any:x=1,y=2"},
+	} {
+		name, settings, made, err := Choose("shape", kinds, text)
+		if got := [2]string{made, String(name, settings)}; err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package vertical
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/spec"
 	"github.com/scalehist/scalehist/recommender/vertical/boosted"
 )
 
@@ -21,7 +23,7 @@ var boostedKind = Kind{
 		{Name: "margin", Default: "0.05", About: "what is added to what is predicted, as a fraction"},
 		{Name: "band", Default: "0.35", About: "how far a request may be above the target, as a fraction of it, before it is changed"},
 	},
-	make: func(o options) (Maker, error) {
+	Make: func(o *spec.Values) Maker {
 		margin, band := o.Number("margin", 0, 100), o.Number("band", 0, 100)
 		m, err := readModel(o.Text("model"), defaultBoosted, ParseBoostedModel)
 		if o.Err == nil {
@@ -29,7 +31,7 @@ var boostedKind = Kind{
 		}
 		return func(Workload) (Recommender, error) {
 			return &boostedRecommender{model: m, margin: margin, band: band}, nil
-		}, o.Err
+		}
 	},
 }
 
@@ -177,11 +179,11 @@ func recommendPast(all *seen[pasts], answers *map[string]*answer, of func(c *pas
 
 // Recommend implements Recommender: the target is what is predicted, or what is used now if that is more, and the margin; the lower bound is
 // that without the margin, the upper one has the band. For the first hour it is what max-usage recommends.
-func (b *boostedRecommender) Recommend(time.Time) []Recommendation {
+func (b *boostedRecommender) Recommend(context.Context, time.Time) ([]Recommendation, error) {
 	return recommendPast(&b.seen, &b.answers, func(c *pasts, r *Recommendation) {
 		r.Lower.CPUMilli, r.Target.CPUMilli, r.Upper.CPUMilli = b.bounds(&c.CPU, b.model.CPU)
 		r.Lower.MemoryBytes, r.Target.MemoryBytes, r.Upper.MemoryBytes = b.bounds(&c.Memory, b.model.Memory)
-	})
+	}), nil
 }
 
 func (b *boostedRecommender) bounds(p *past, m *boosted.Model) (lower, target, upper int64) {

@@ -1,6 +1,7 @@
 package vertical
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -31,6 +32,20 @@ func made(t interface {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// ask is what a recommender recommends.
+func ask(t interface {
+	Helper()
+	Fatal(args ...any)
+	Context() context.Context
+}, r Recommender, now time.Time) []Recommendation {
+	t.Helper()
+	list, err := r.Recommend(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // feed observes one container of one pod, a sample a minute.

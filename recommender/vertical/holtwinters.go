@@ -1,8 +1,11 @@
 package vertical
 
 import (
+	"context"
 	"math"
 	"time"
+
+	"github.com/scalehist/scalehist/internal/spec"
 )
 
 var holtWintersKind = Kind{
@@ -16,7 +19,7 @@ var holtWintersKind = Kind{
 		{Name: "errors", Default: "3", About: "how many standard deviations of the forecast's errors are added"},
 		{Name: "margin", Default: "0.05", About: "what is added at least, as a fraction"},
 	},
-	make: func(o options) (Maker, error) {
+	Make: func(o *spec.Values) Maker {
 		h := holtWinters{
 			step: o.Duration("step", time.Second), alpha: o.Number("alpha", 0, 1), beta: o.Number("beta", 0, 1), gamma: o.Number("gamma", 0, 1),
 			errors: o.Number("errors", 0, 100), margin: o.Number("margin", 0, 100),
@@ -28,7 +31,7 @@ var holtWintersKind = Kind{
 				o.Wrong("season", "2 to 100000 steps of it, and of the horizon at most as many")
 			}
 		}
-		return func(Workload) (Recommender, error) { again := h; return &again, nil }, o.Err
+		return func(Workload) (Recommender, error) { again := h; return &again, nil }
 	},
 }
 
@@ -163,7 +166,7 @@ func (h *holtWinters) forecast(s *smooth) (highest, margin float64, ok bool) {
 
 // Recommend implements Recommender: the target is the forecast and the margin, the lower bound the forecast, the upper one has the
 // margin twice.
-func (h *holtWinters) Recommend(now time.Time) []Recommendation {
+func (h *holtWinters) Recommend(_ context.Context, now time.Time) ([]Recommendation, error) {
 	var out []Recommendation
 	for _, name := range h.names() {
 		c := h.of(name)
@@ -185,7 +188,7 @@ func (h *holtWinters) Recommend(now time.Time) []Recommendation {
 			out = append(out, r)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // most is more than any machine has: a trend that runs away stays a number.

@@ -24,7 +24,7 @@ func TestBoostedFollowsDays(t *testing.T) {
 	at := func(minutes int) Recommendation {
 		t.Helper()
 		r.Reset()
-		list := r.Recommend(feed(t, r, minutes, peak))
+		list := ask(t, r, feed(t, r, minutes, peak))
 		if len(list) != 1 || list[0].Lower.CPUMilli > list[0].Target.CPUMilli || list[0].Target.CPUMilli > list[0].Upper.CPUMilli {
 			t.Fatalf("%+v", list)
 		}
@@ -44,11 +44,11 @@ func TestLearnedKnowOOM(t *testing.T) {
 	for _, name := range []string{"boosted", "policy"} {
 		r := made(t, name, shop)
 		now := feed(t, r, 240, steady(100, 300<<20))
-		before := r.Recommend(now)[0].Target.MemoryBytes
+		before := ask(t, r, now)[0].Target.MemoryBytes
 		if err := r.Observe(Sample{At: now, Pod: "web-0", Container: "app", OOM: true, Requested: 2 << 30}); err != nil {
 			t.Fatal(err)
 		}
-		if after := r.Recommend(now)[0].Target.MemoryBytes; after <= before || after < restarted(2<<30)/2 {
+		if after := ask(t, r, now)[0].Target.MemoryBytes; after <= before || after < restarted(2<<30)/2 {
 			t.Errorf("%s: memory %d before, %d after", name, before, after)
 		}
 	}

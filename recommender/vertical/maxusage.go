@@ -1,9 +1,12 @@
 package vertical
 
 import (
+	"context"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/scalehist/scalehist/internal/spec"
 )
 
 var maxUsageKind = Kind{
@@ -13,9 +16,9 @@ var maxUsageKind = Kind{
 		{Name: "margin", Default: "0.15", About: "what is added to the highest usage, as a fraction of it (smart-kube's analysis takes 0.15)"},
 		{Name: "window", Default: "192h", About: "how long usage counts (8 days, as long as the VPA keeps peaks)"},
 	},
-	make: func(o options) (Maker, error) {
+	Make: func(o *spec.Values) Maker {
 		margin, window := o.Number("margin", 0, 100), o.Duration("window", time.Minute)
-		return func(Workload) (Recommender, error) { return &maxUsage{margin: margin, window: window}, nil }, o.Err
+		return func(Workload) (Recommender, error) { return &maxUsage{margin: margin, window: window}, nil }
 	},
 }
 
@@ -63,7 +66,7 @@ func (m *maxUsage) Observe(s Sample) error {
 }
 
 // Recommend implements Recommender.
-func (m *maxUsage) Recommend(now time.Time) []Recommendation {
+func (m *maxUsage) Recommend(_ context.Context, now time.Time) ([]Recommendation, error) {
 	from := now.Add(-m.window)
 	highest := func(list *[]peak) int64 {
 		for len(*list) > 0 && !(*list)[0].At.After(from) {
@@ -83,7 +86,7 @@ func (m *maxUsage) Recommend(now time.Time) []Recommendation {
 		}
 		out = append(out, Recommendation{Container: name, Lower: most, Target: most.times(1 + m.margin), Upper: most.times(1 + 2*m.margin)})
 	}
-	return out
+	return out, nil
 }
 
 // times scales what is set, rounded up.

@@ -2,12 +2,15 @@ package vertical
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"fmt"
 	"io"
 	"math"
 	"sync"
 	"time"
+
+	"github.com/scalehist/scalehist/internal/spec"
 )
 
 var policyKind = Kind{
@@ -16,12 +19,12 @@ var policyKind = Kind{
 	Options: []Option{
 		{Name: "model", Default: "", About: "file of a policy that 'scalehist train policy' made (default: one trained on generated load)"},
 	},
-	make: func(o options) (Maker, error) {
+	Make: func(o *spec.Values) Maker {
 		m, err := readModel(o.Text("model"), defaultPolicy, ParsePolicyModel)
 		if o.Err == nil {
 			o.Err = err
 		}
-		return func(Workload) (Recommender, error) { return NewPolicy(m), nil }, o.Err
+		return func(Workload) (Recommender, error) { return NewPolicy(m), nil }
 	},
 }
 
@@ -127,11 +130,11 @@ func (r *rule) bounds(p *past) (lower, target, upper int64) {
 func (p *policy) Observe(s Sample) error { return observePast(&p.seen, s) }
 
 // Recommend implements Recommender.
-func (p *policy) Recommend(time.Time) []Recommendation {
+func (p *policy) Recommend(context.Context, time.Time) ([]Recommendation, error) {
 	return recommendPast(&p.seen, &p.answers, func(c *pasts, r *Recommendation) {
 		r.Lower.CPUMilli, r.Target.CPUMilli, r.Upper.CPUMilli = p.cpu.bounds(&c.CPU)
 		r.Lower.MemoryBytes, r.Target.MemoryBytes, r.Upper.MemoryBytes = p.memory.bounds(&c.Memory)
-	})
+	}), nil
 }
 
 // Reset implements Recommender.

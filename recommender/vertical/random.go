@@ -1,6 +1,7 @@
 package vertical
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -8,6 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/scalehist/scalehist/internal/spec"
 )
 
 var randomKind = Kind{
@@ -18,14 +21,14 @@ var randomKind = Kind{
 		{Name: "min-cpu", Default: "10m", About: "least CPU"}, {Name: "max-cpu", Default: "4", About: "most CPU"},
 		{Name: "min-memory", Default: "16Mi", About: "least memory"}, {Name: "max-memory", Default: "8Gi", About: "most memory"},
 	},
-	make: func(o options) (Maker, error) {
+	Make: func(o *spec.Values) Maker {
 		seed := o.Whole("seed")
 		from := Amount{o.Quantity("min-cpu", true), o.Quantity("min-memory", false)}
 		to := Amount{o.Quantity("max-cpu", true), o.Quantity("max-memory", false)}
 		if o.Err == nil && (from.CPUMilli > to.CPUMilli || from.MemoryBytes > to.MemoryBytes) {
 			o.Err = fmt.Errorf("the least is more than the most: swap them")
 		}
-		return func(w Workload) (Recommender, error) { return newRandom(seed, from, to, w), nil }, o.Err
+		return func(w Workload) (Recommender, error) { return newRandom(seed, from, to, w), nil }
 	},
 }
 
@@ -64,7 +67,7 @@ func (r *random) Observe(s Sample) error {
 }
 
 // Recommend implements Recommender: each call draws again.
-func (r *random) Recommend(time.Time) []Recommendation {
+func (r *random) Recommend(context.Context, time.Time) ([]Recommendation, error) {
 	var out []Recommendation
 	for _, name := range (&seen[rand.PCG]{r.sources}).names() {
 		dice := rand.New(r.source(name))
@@ -76,7 +79,7 @@ func (r *random) Recommend(time.Time) []Recommendation {
 		cpu, memory := draw(r.from.CPUMilli, r.to.CPUMilli), draw(r.from.MemoryBytes, r.to.MemoryBytes)
 		out = append(out, Recommendation{name, Amount{cpu[0], memory[0]}, Amount{cpu[1], memory[1]}, Amount{cpu[2], memory[2]}})
 	}
-	return out
+	return out, nil
 }
 
 // Reset implements Recommender: what is drawn begins again.

@@ -1,6 +1,7 @@
 package vertical
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -92,8 +93,9 @@ type Recommendation struct {
 type Recommender interface {
 	// Observe adds a sample. Instants do not go back. An error says why the sample was not taken; the recommender goes on without it.
 	Observe(Sample) error
-	// Recommend is what it recommends now, in order of containers; a container of which too little is known is not there.
-	Recommend(now time.Time) []Recommendation
+	// Recommend is what it recommends now, in order of containers; a container of which too little is known is not there. One that asks
+	// elsewhere fails where nobody answers, or where the answer is wrong.
+	Recommend(ctx context.Context, now time.Time) ([]Recommendation, error)
 	// Reset forgets all that was observed.
 	Reset()
 	// Save writes what was learned by now; Load replaces what was learned by what was saved by a recommender of the same name and

@@ -1,6 +1,7 @@
 package vertical
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/model"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/util"
+
+	"github.com/scalehist/scalehist/internal/spec"
 )
 
 // smartKubeKind has an option per deviation, so that each can be shown, and taken away.
@@ -27,7 +30,7 @@ var smartKubeKind = Kind{
 		{Name: "confidence", Default: "false", About: "bounds widen while there is little history (upstream: always)"},
 		{Name: "minimum", Default: "false", About: "there is a least recommendation (upstream: always)"},
 	},
-	make: func(o options) (Maker, error) {
+	Make: func(o *spec.Values) Maker {
 		k := smartKube{
 			perSecond: o.Flag("samples-per-second"), ofCPU: o.Flag("memory-bounds-of-cpu"), exponent: o.Number("upper-exponent", 0, 10),
 			perContainer: o.Flag("min-per-container"), every: o.Flag("memory-every-sample"), weight: o.Number("cpu-weight", 0.001, 1000),
@@ -40,7 +43,7 @@ var smartKubeKind = Kind{
 			again := k
 			again.containers = max(1, len(w.Containers))
 			return &again, nil
-		}, o.Err
+		}
 	},
 }
 
@@ -138,7 +141,7 @@ const (
 )
 
 // Recommend implements Recommender. Amounts are upstream's, so that each step rounds as upstream's does.
-func (k *smartKube) Recommend(time.Time) []Recommendation {
+func (k *smartKube) Recommend(context.Context, time.Time) ([]Recommendation, error) {
 	var out []Recommendation
 	for _, name := range k.names() {
 		c := k.state(name)
@@ -148,6 +151,7 @@ func (k *smartKube) Recommend(time.Time) []Recommendation {
 		}
 		bound := func(percentile, factor float64) Amount {
 			cpu, memory := at(percentile)
+			factor = min(factor, math.MaxFloat64) // without confidence it is infinite, and nothing as often is still nothing
 			if k.ofCPU && k.confidence {
 				memory = model.MemoryAmountFromBytes(float64(cpu) * 1e6 * k.scale) // its vectors are [MB, millicores]
 			}
@@ -156,7 +160,7 @@ func (k *smartKube) Recommend(time.Time) []Recommendation {
 		low, high := k.factors(c)
 		out = append(out, Recommendation{name, bound(lowerPercentile, low), k.amount(at(targetPercentile)), bound(upperPercentile, high)})
 	}
-	return out
+	return out, nil
 }
 
 // factors are what confidence does to the bounds (recommender/logic/estimator.go): (1+multiplier/confidence)^exponent.

@@ -43,12 +43,12 @@ func TestSmartKubeWithoutDeviationsIsUpstream(t *testing.T) {
 			both[s.Container] = true
 		}
 		var want []Recommendation
-		for _, r := range upstreams.Recommend(now) {
+		for _, r := range ask(t, upstreams, now) {
 			if both[r.Container] { // upstream also recommends the least for a container without usage
 				want = append(want, r)
 			}
 		}
-		if diff := cmp.Diff(want, ours.Recommend(now)); diff != "" {
+		if diff := cmp.Diff(want, ask(t, ours, now)); diff != "" {
 			t.Fatalf("(-upstream +port without deviations):\n%s", diff)
 		}
 	})
@@ -62,7 +62,7 @@ func deviation(t *testing.T, set string, minutes int, usage func(int) Amount) (u
 	for i, spec := range []string{"vpa", port(set)} {
 		r := made(t, spec, one)
 		now := feed(t, r, minutes, usage)
-		both[i] = r.Recommend(now)[0]
+		both[i] = ask(t, r, now)[0]
 	}
 	return both[0], both[1]
 }
@@ -75,7 +75,7 @@ func TestDeviationScale(t *testing.T) {
 	for i, spec := range []string{port("minimum=false"), strings.Replace(port("minimum=false"), "scale-1e7=false", "scale-1e7=true", 1)} {
 		r := made(t, spec, shop)
 		now := feed(t, r, 10, steady(100, 4e6))
-		got[i] = r.Recommend(now)[0].Target.MemoryBytes
+		got[i] = ask(t, r, now)[0].Target.MemoryBytes
 	}
 	if got[0] != 11.5e6 { // the end of the first bucket, and the margin
 		t.Errorf("upstream: %d", got[0])
@@ -130,7 +130,7 @@ func TestDeviationMinimum(t *testing.T) {
 	} {
 		r := made(t, spec, shop)
 		now := feed(t, r, day, steady(1, 1<<20))
-		if got := r.Recommend(now)[0].Target; got != want {
+		if got := ask(t, r, now)[0].Target; got != want {
 			t.Errorf("%s: %+v, want %+v", spec, got, want)
 		}
 	}
@@ -174,7 +174,7 @@ func TestDeviationWeight(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(upstream.Recommend(now), ported.Recommend(now)); diff != "" {
+		if diff := cmp.Diff(ask(t, upstream, now), ask(t, ported, now)); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -184,13 +184,13 @@ func TestDeviationWeight(t *testing.T) {
 func TestDeviationDefaults(t *testing.T) {
 	r := made(t, "smart-kube", Workload{Namespace: "shop", Name: "web", Containers: []string{"app"}})
 	now := feed(t, r, 10, steady(1, 5e6))
-	got := r.Recommend(now)[0]
+	got := ask(t, r, now)[0]
 	if got.Target.MemoryBytes > 10e6 || got.Upper.CPUMilli != got.Target.CPUMilli {
 		t.Errorf("%+v: want no least and no wider bounds", got)
 	}
 	u := made(t, "vpa", Workload{Namespace: "shop", Name: "web", Containers: []string{"app"}})
 	feed(t, u, 10, steady(1, 5e6))
-	if up := u.Recommend(now)[0]; up.Target != (Amount{25, 250 << 20}) || up.Upper.CPUMilli < 50*up.Target.CPUMilli {
+	if up := ask(t, u, now)[0]; up.Target != (Amount{25, 250 << 20}) || up.Upper.CPUMilli < 50*up.Target.CPUMilli {
 		t.Errorf("upstream: %+v", up)
 	}
 }

@@ -1,6 +1,11 @@
 package vertical
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"github.com/scalehist/scalehist/internal/spec"
+)
 
 var thresholdKind = Kind{
 	Name:  "threshold",
@@ -9,9 +14,9 @@ var thresholdKind = Kind{
 		{Name: "lower-cpu", Default: "100m", About: "lower bound of CPU"}, {Name: "target-cpu", Default: "250m", About: "target of CPU"}, {Name: "upper-cpu", Default: "1", About: "upper bound of CPU"},
 		{Name: "lower-memory", Default: "128Mi", About: "lower bound of memory"}, {Name: "target-memory", Default: "256Mi", About: "target of memory"}, {Name: "upper-memory", Default: "1Gi", About: "upper bound of memory"},
 	},
-	make: func(o options) (Maker, error) {
-		six := o.six()
-		return func(Workload) (Recommender, error) { return &threshold{six: six}, nil }, o.Err
+	Make: func(o *spec.Values) Maker {
+		six := six(o)
+		return func(Workload) (Recommender, error) { return &threshold{six: six}, nil }
 	},
 }
 
@@ -28,12 +33,12 @@ func (t *threshold) Observe(s Sample) error {
 }
 
 // Recommend implements Recommender.
-func (t *threshold) Recommend(time.Time) []Recommendation {
+func (t *threshold) Recommend(context.Context, time.Time) ([]Recommendation, error) {
 	var out []Recommendation
 	for _, name := range t.names() {
 		r := t.six
 		r.Container = name
 		out = append(out, r)
 	}
-	return out
+	return out, nil
 }

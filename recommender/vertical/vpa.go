@@ -2,6 +2,7 @@ package vertical
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,8 +23,8 @@ import (
 var vpaKind = Kind{
 	Name:  "vpa",
 	About: "the Vertical Pod Autoscaler 1.7.3, on upstream's packages; its options are upstream's flags",
-	make: func(o options) (Maker, error) {
-		flags, err := VPAFlags(o.list)
+	Of: func(settings []Setting) (Maker, error) {
+		flags, err := VPAFlags(settings)
 		if err != nil {
 			return nil, err
 		}
@@ -39,9 +40,6 @@ func VPAFlags(list []Setting) (vpa.Flags, error) {
 	}
 	return vpa.ParseFlags(args)
 }
-
-// isVPAFlag asks upstream's parser: what is unknown to it, or without effect, it refuses before the value.
-func isVPAFlag(name string) bool { return vpa.HasFlag(name) }
 
 // embedded is vpa.Recommender for one workload.
 type embedded struct {
@@ -134,20 +132,20 @@ func (e *embedded) Forget(pod string) {
 }
 
 // Recommend implements Recommender.
-func (e *embedded) Recommend(now time.Time) []Recommendation {
+func (e *embedded) Recommend(_ context.Context, now time.Time) ([]Recommendation, error) {
 	if amounts, ok := e.Amounts(e.id, now); ok {
 		out := make([]Recommendation, 0, len(amounts))
 		for name, r := range amounts {
 			out = append(out, Recommendation{name, amountOf(r.LowerBound), amountOf(r.Target), amountOf(r.UpperBound)})
 		}
 		slices.SortFunc(out, func(a, b Recommendation) int { return cmp.Compare(a.Container, b.Container) })
-		return out
+		return out, nil
 	}
 	var out []Recommendation
 	for _, r := range e.Recommender.Recommend(now) {
 		out = append(out, FromStatus(r.Status.Recommendation)...)
 	}
-	return out
+	return out, nil
 }
 
 func amountOf(r model.Resources) Amount {

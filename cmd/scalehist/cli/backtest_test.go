@@ -206,3 +206,33 @@ func TestTrain(t *testing.T) {
 		t.Errorf("a policy is taken for trees: exit %d: %s", code, stderr)
 	}
 }
+
+// TestBacktestOverHTTP: a recommender that is served does in a backtest what it does in this process; one that is gone ends it.
+func TestBacktestOverHTTP(t *testing.T) {
+	history := generated(t)
+	rows := func(spec string) []string {
+		t.Helper()
+		code, stdout, stderr := run(t, t.Context(), "backtest", history, "--vertical", spec, "--updater", "none", "--interval", "10m", "-o", "json")
+		var r backtest.Report
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != console.ExitOK {
+			t.Fatalf("%s: exit %d, %v: %s", spec, code, err, stderr)
+		}
+		if len(r.Candidates) != 2 || r.Candidates[1].Cluster.CPU.Quality.Changes == 0 {
+			t.Fatalf("%s recommends nothing: %s", spec, stdout)
+		}
+		return strings.Split(strings.ReplaceAll(stdout, r.Candidates[1].Label, "it"), "\n")
+	}
+	for _, spec := range []string{"vpa", "max-usage:margin=0.3"} {
+		s := startServer(t, "vertical", "serve", "--recommender", spec, "--listen", "127.0.0.1:0")
+		if diff := cmp.Diff(rows(spec), rows("url:"+s.url)); diff != "" {
+			t.Errorf("%s (-here +over HTTP):\n%s", spec, diff)
+		}
+		if code, _, stderr := s.stop(); code != console.ExitOK {
+			t.Errorf("exit %d: %s", code, stderr)
+		}
+		code, _, stderr := run(t, t.Context(), "backtest", history, "--vertical", "url:"+s.url)
+		if code != console.ExitFailed || !strings.Contains(stderr, "recommender at "+s.url+": ") || !strings.Contains(stderr, "start it, or correct the address") {
+			t.Errorf("nobody answers: exit %d: %s", code, stderr)
+		}
+	}
+}

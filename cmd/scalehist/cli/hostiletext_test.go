@@ -77,6 +77,7 @@ var hostileRuns = map[string][][]string{
 	"scalehist sweep":                {{"sweep", "HISTORY", "--set", "expander=least-waste,EVIL"}, {"sweep", "HISTORY", "--set", "expander=least-waste,most-pods", "-o", "markdown"}, {"sweep", "HISTORY", "--set", "expander=least-waste,most-pods", "-o", "csv"}, {"sweep", "NAMES", "--set", "expander=least-waste,most-pods"}},
 	"scalehist test":                 {{"test", "SCENARIO", "--artifacts", "OUTDIR"}, {"test", "SCENARIO", "--artifacts", "OUTDIR", "-o", "markdown", "--junit", "OUT.xml"}, {"test", "SCENARIO", "--artifacts", "OUTDIR", "-o", "json"}, {"test", "BADSCENARIO"}, {"test", "SCENARIO", "--list"}, {"test", "EVIL"}, {"__complete", "test", "SCENARIO", "--run", ""}},
 	"scalehist vertical":             {{"vertical", "EVIL"}},
+	"scalehist vertical serve":       {{"vertical", "serve", "--listen", "EVIL"}, {"vertical", "serve", "--recommender", "EVIL"}},
 	"scalehist vertical recommend":   {{"vertical", "recommend", "--kubeconfig", "EVIL"}, {"vertical", "recommend", "--recommender", "EVIL"}, {"vertical", "recommend", "--kubeconfig", "KUBECONFIG", "--prometheus", "EVIL"}},
 	"scalehist version":              {{"version", "EVIL"}},
 	"scalehist view":                 {{"view", "REPORT"}, {"view", "EVIL"}},

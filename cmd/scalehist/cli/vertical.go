@@ -26,13 +26,13 @@ func newVerticalCommand(s console.IO) *cobra.Command {
 		Use:   "vertical",
 		Short: "Recommend requests for workloads of a cluster",
 		Long: `Recommend requests for the workloads of a cluster that have VerticalPodAutoscalers (docs/operator.md). How recommenders would have done on a
-recording, 'scalehist backtest' and 'scalehist replay --vertical' show.`,
+recording, 'scalehist backtest' and 'scalehist replay --vertical' show. 'scalehist vertical serve' lets others ask a recommender over HTTP.`,
 		Example: `  # What would be recommended now? Nothing is written
   scalehist vertical recommend --once`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newVerticalRecommendCommand(s))
+	cmd.AddCommand(newVerticalRecommendCommand(s), newVerticalServeCommand(s))
 	return cmd
 }
 
@@ -78,15 +78,18 @@ Exit codes: 0 stopped by Ctrl-C or SIGTERM, or done once; 2 error.`,
 	flags := cmd.Flags()
 	f.operatorFlags.add(cmd, "VerticalPodAutoscalers", operator.DefaultInterval)
 	flags.StringVar(&f.name, "name", operator.Name, "name in spec.recommenders of the VerticalPodAutoscalers to recommend for; the Lease is called by it too")
-	flags.StringVar(&f.recommender, "recommender", "vpa", "recommender, with options: "+strings.Join(vertical.Names(), ", "))
+	recommenderFlag(cmd, &f.recommender)
 	flags.BoolVar(&f.write, "write", false, "write recommendations into the status of VerticalPodAutoscalers, and checkpoints (default: print only)")
 	flags.BoolVar(&f.once, "once", false, "end after one look; an error of it is the command's")
 	f.prometheus.add(flags)
 	console.AddFormatFlag(cmd, &f.output)
-	if err := cmd.RegisterFlagCompletionFunc("recommender", cobra.FixedCompletions(vertical.Names(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(fmt.Sprintf("completion of --recommender: %v", err)) // only a flag that does not exist fails
-	}
 	return cmd
+}
+
+// recommenderFlag adds the flag that names a recommender of requests.
+func recommenderFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "recommender", "vpa", "recommender, with options: "+strings.Join(vertical.Names(), ", "))
+	console.MustComplete(cmd, "recommender", cobra.FixedCompletions(vertical.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *verticalFlags) run(cmd *cobra.Command, s console.IO) (err error) {

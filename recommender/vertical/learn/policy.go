@@ -116,7 +116,7 @@ func (s *search) try(ctx context.Context, population [][]float64) ([]Tried, erro
 	for range min(len(population), runtime.GOMAXPROCS(0)) {
 		wait.Go(func() {
 			for i := range next {
-				out[i], errs[i] = Episodes(s.configs, func() vertical.Recommender { return vertical.NewPolicy(&vertical.PolicyModel{Numbers: population[i]}) })
+				out[i], errs[i] = Episodes(ctx, s.configs, func() vertical.Recommender { return vertical.NewPolicy(&vertical.PolicyModel{Numbers: population[i]}) })
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func (s *search) try(ctx context.Context, population [][]float64) ([]Tried, erro
 }
 
 // Episodes runs an episode in each environment, each with a recommender of its own, and gives the means.
-func Episodes(configs []env.Config, r func() vertical.Recommender) (out Tried, err error) {
+func Episodes(ctx context.Context, configs []env.Config, r func() vertical.Recommender) (out Tried, err error) {
 	steps, days := 0.0, 0.0
 	for i := range configs {
 		e, err := env.New(configs[i])
@@ -148,7 +148,7 @@ func Episodes(configs []env.Config, r func() vertical.Recommender) (out Tried, e
 			return out, err
 		}
 		a := actor{c: &configs[i], e: e, r: r()}
-		if err := a.run(&out); err != nil {
+		if err := a.run(ctx, &out); err != nil {
 			return out, err
 		}
 		steps += float64(a.steps)
@@ -169,12 +169,16 @@ type actor struct {
 	steps int
 }
 
-func (a *actor) run(out *Tried) error {
+func (a *actor) run(ctx context.Context, out *Tried) error {
 	a.e.Reset(0)
 	idle := a.idle()
 	for done := false; !done; a.steps++ {
 		action, now := idle, time.Unix(0, 0).Add(time.Duration(a.steps)*a.c.Step)
-		if list := a.r.Recommend(now); len(list) == len(a.c.Containers) {
+		list, err := a.r.Recommend(ctx, now)
+		if err != nil {
+			return err
+		}
+		if len(list) == len(a.c.Containers) {
 			action = a.action(list)
 		}
 		_, reward, last, info, err := a.e.Step(action)

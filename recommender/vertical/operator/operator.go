@@ -205,7 +205,7 @@ func (o *Operator) Round(ctx context.Context) (Round, error) {
 	round := Round{VPAs: len(states)}
 	usageErr := o.observe(ctx, now, states, &round)
 	for _, s := range states {
-		r := s.recommend(now)
+		r := s.recommend(ctx, now)
 		if r.Err == nil && usageErr == nil && o.options.Write {
 			if r.Written, r.Err = o.write(ctx, s, r.Status); r.Written {
 				round.Written++
@@ -256,8 +256,11 @@ func (o *Operator) look(ctx context.Context, now time.Time) ([]*state, error) {
 		there[v.UID] = true
 		out = append(out, s)
 	}
-	for uid := range o.states {
+	for uid, s := range o.states {
 		if !there[uid] {
+			if s.recommender != nil {
+				vertical.Close(s.recommender)
+			}
 			delete(o.states, uid)
 		}
 	}

@@ -164,7 +164,11 @@ func TestWhatUpstreamsUpdaterReads(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	v := w.read("web")
-	if diff := cmp.Diff(byHand.Recommend(w.clock.Now()), vertical.FromStatus(v.Status.Recommendation)); diff != "" {
+	want, err := byHand.Recommend(t.Context(), w.clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, vertical.FromStatus(v.Status.Recommendation)); diff != "" {
 		t.Errorf("(-by hand +written):\n%s", diff)
 	}
 	if condition(v, vpav1.RecommendationProvided) != corev1.ConditionTrue || condition(v, vpav1.NoPodsMatched) != "" || condition(v, vpav1.ConfigUnsupported) != "" {

@@ -132,11 +132,18 @@ func (s *state) observe(ctx context.Context, sample vertical.Sample) bool {
 }
 
 // recommend is what the status is to be now. What another process recommended stays until there are samples.
-func (s *state) recommend(now time.Time) Report {
+func (s *state) recommend(ctx context.Context, now time.Time) Report {
 	r := Report{Namespace: s.vpa.Namespace, Name: s.vpa.Name, Mode: vpautil.GetUpdateMode(s.vpa), Pods: len(s.pods)}
 	list := s.vpa.Status.Recommendation
 	if s.seen {
-		list = vertical.Written(s.recommender, s.vpa, now)
+		var err error
+		if list, err = vertical.Written(ctx, s.recommender, s.vpa, now); err != nil {
+			r.Err, r.Status = err, s.vpa.Status
+			return r
+		}
+		if n, first := vertical.Refused(s.recommender); n > 0 {
+			logOf(ctx).V(1).Info("Samples not taken", "vpa", s.vpa.Namespace+"/"+s.vpa.Name, "number", n, "first", first)
+		}
 	}
 	provided := list != nil && len(list.ContainerRecommendations) > 0
 	old := slices.DeleteFunc(slices.Clone(s.vpa.Status.Conditions), func(c vpav1.VerticalPodAutoscalerCondition) bool {

@@ -101,6 +101,7 @@ func Run(ctx context.Context, w *Workload, o Options) (*Result, error) {
 		if r.recommender, err = o.Recommender(vw); err != nil {
 			return nil, fmt.Errorf("%s: %w", w, err)
 		}
+		defer vertical.Close(r.recommender)
 	} else {
 		updater = vertical.UpdaterNone
 	}
@@ -118,12 +119,17 @@ func Run(ctx context.Context, w *Workload, o Options) (*Result, error) {
 		}
 		r.lifes(tick)
 		if tick.Equal(o.From) {
-			if r.recommend(tick); o.AtStart {
+			if err := r.recommend(ctx, tick); err != nil {
+				return nil, fmt.Errorf("%s: %w", w, err)
+			}
+			if o.AtStart {
 				r.readmit(tick)
 			}
 		}
 		r.until(next)
-		r.recommend(next)
+		if err := r.recommend(ctx, next); err != nil {
+			return nil, fmt.Errorf("%s: %w", w, err)
+		}
 		r.update(next)
 		tick = next
 	}
@@ -154,8 +160,8 @@ type run struct {
 func (r *run) lifes(now time.Time) {
 	r.live = slices.DeleteFunc(r.live, func(p *livePod) bool {
 		gone := !p.pod.To.IsZero() && !p.pod.To.After(now)
-		if f, ok := r.recommender.(interface{ Forget(pod string) }); gone && ok {
-			f.Forget(p.pod.Name)
+		if gone && r.recommender != nil {
+			vertical.Forget(r.recommender, p.pod.Name)
 		}
 		return gone
 	})
@@ -205,25 +211,35 @@ func (r *run) sample(p *livePod, i int) {
 	}
 	if r.recommender != nil && (!fate.Down || fate.Killed) {
 		if err := r.recommender.Observe(s); err != nil {
-			if r.result.Errors++; r.result.Errors == 1 {
-				r.result.First = err.Error()
-			}
+			r.refused(1, err.Error())
 		}
 	}
 	r.account(p, c, n, at, u, fate)
 }
 
-// recommend asks for recommendations and hands them to the scaler.
-func (r *run) recommend(now time.Time) {
-	if r.recommender == nil {
-		return
+// refused counts samples that the recommender did not take.
+func (r *run) refused(number int, first string) {
+	if r.result.Errors == 0 {
+		r.result.First = first
 	}
-	list := r.recommender.Recommend(now)
+	r.result.Errors += number
+}
+
+// recommend asks for recommendations and hands them to the scaler.
+func (r *run) recommend(ctx context.Context, now time.Time) error {
+	if r.recommender == nil {
+		return nil
+	}
+	list, err := r.recommender.Recommend(ctx, now)
+	if err != nil {
+		return err
+	}
+	r.refused(vertical.Refused(r.recommender))
 	if r.o.Caps {
 		list = vertical.Cap(r.w.VPA, list)
 	}
 	if slices.Equal(list, r.scaler.Recommended()) {
-		return
+		return nil
 	}
 	for _, one := range list {
 		n, ok := r.index[one.Container]
@@ -238,6 +254,7 @@ func (r *run) recommend(now time.Time) {
 		r.targets[n], c.Last = one.Target, one
 	}
 	r.scaler.Set(list)
+	return nil
 }
 
 // update lets the updater act.
