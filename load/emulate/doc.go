@@ -9,5 +9,7 @@
 // The original goes from value t to t mod T + 1, so that it never plays the first of T values again, and reads beyond the last. Here value t+1 mod T
 // follows value t.
 //
+// The original has stress-ng do the work; so do Workers that are asked to.
+//
 // Memory is MiB in whole numbers, CPU whole millicores. It must not know histories, commands, or autoscalers.
 package emulate

@@ -37,10 +37,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child works for "SERVER HOST".
+// child works for "SERVER HOST", one with " stress-ng" after it by that.
 func child(text string) error {
-	server, name, _ := strings.Cut(text, " ")
-	w, err := NewWorker(Process{}, 1024, 1000)
+	parts := strings.Fields(text)
+	server, name := parts[0], parts[1]
+	var meter Meter = Process{}
+	if len(parts) > 2 {
+		meter = Tree{}
+	}
+	w, err := NewWorker(meter, 1024, 1000)
+	if err == nil && len(parts) > 2 {
+		err = w.UseStressNG()
+	}
 	if err != nil {
 		return err
 	}
@@ -180,17 +188,33 @@ func TestSilent(t *testing.T) {
 
 // What is measured may be so much more than what is asked for in a period. How much less is a matter of who else has the processors: a third of
 // what is asked for comes through on a machine that is busy, and nothing from a process that does not burn.
-const (
-	cpuError    = 60 // millicores, and a quarter
-	memoryError = 24 << 20
-)
+type bounds struct {
+	cpu    int64   // millicores more, and a quarter
+	memory float64 // the least share
+}
+
+const memoryError = 24 << 20
 
 // TestTwoWorkers: two processes hold and burn what each is asked for, and measure it. Docs/emulate.md has how exact it is where processors are free.
 func TestTwoWorkers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("workers measure by /proc")
 	}
-	asked := map[string][]Amount{"small": {{96, 150}, {64, 300}}, "large": {{192, 300}, {320, 100}}}
+	work(t, "", bounds{cpu: 60, memory: 1}, map[string][]Amount{"small": {{96, 150}, {64, 300}}, "large": {{192, 300}, {320, 100}}})
+}
+
+// TestStressNG: the same by stress-ng.
+func TestStressNG(t *testing.T) {
+	if _, err := exec.LookPath("stress-ng"); err != nil {
+		t.Skip("stress-ng is not installed: workers that use it are not tested (Debian: apt-get install stress-ng)")
+	}
+	// It starts each period, which takes CPU of its own, and on a machine that is busy a while until it has touched what it holds.
+	work(t, " stress-ng", bounds{cpu: 300, memory: 0.5}, map[string][]Amount{"small": {{96, 150}, {128, 300}}, "large": {{128, 300}, {160, 100}}})
+}
+
+// work has processes hold and burn what is asked for, and compares what they measure.
+func work(t *testing.T, with string, b bounds, asked map[string][]Amount) {
+	t.Helper()
 	var curves []Curve
 	for name, values := range asked {
 		curves = append(curves, Curve{name, values})
@@ -204,7 +228,7 @@ func TestTwoWorkers(t *testing.T) {
 	defer server.Close()
 	for name := range asked {
 		c := exec.CommandContext(t.Context(), os.Args[0])
-		c.Env = append(os.Environ(), childEnv+"="+server.URL+" "+name)
+		c.Env = append(os.Environ(), childEnv+"="+server.URL+" "+name+with)
 		c.Stderr = os.Stderr
 		stdin, err := c.StdinPipe()
 		if err != nil {
@@ -233,10 +257,10 @@ func TestTwoWorkers(t *testing.T) {
 		burnt[s.Host] += m.CPUMilli
 		wanted[s.Host] += s.Asked.CPU
 		samples[s.Host]++
-		if m.CPUMilli > s.Asked.CPU+cpuError+s.Asked.CPU/4 {
+		if m.CPUMilli > s.Asked.CPU+b.cpu+s.Asked.CPU/4 {
 			t.Errorf("%s: CPU %d millicores over %.1f s, asked for %d", s.Host, m.CPUMilli, m.Seconds, s.Asked.CPU)
 		}
-		if d := m.MemoryBytes - s.Asked.RAM*mib; max(d, -d) > memoryError && !raced {
+		if d := m.MemoryBytes - s.Asked.RAM*mib; !raced && (d > memoryError || m.MemoryBytes+memoryError < int64(b.memory*float64(s.Asked.RAM*mib))) {
 			t.Errorf("%s: memory %d MiB, asked for %d", s.Host, m.MemoryBytes/mib, s.Asked.RAM)
 		}
 	}
@@ -255,6 +279,15 @@ func TestMeters(t *testing.T) {
 	}
 	for _, broken := range [][2]string{{"", ""}, {"1 (a) S 1", "1 2"}, {"42 (a) S 1 2 3 4 5 6 7 8 9 10 x 50", "1 2"}} {
 		if _, _, err := parseProcess(broken[0], broken[1], 4096); err == nil {
+			t.Errorf("taken: %q", broken)
+		}
+	}
+	parent, cpu, err := parseFamily("42 (a name) with) S 7 2 3 4 5 6 7 8 9 10 250 50 30 20 0")
+	if err != nil || parent != 7 || cpu != 3500*time.Millisecond {
+		t.Errorf("%d, %v, %v", parent, cpu, err)
+	}
+	for _, broken := range []string{"", "42 (a) S 1 2", "42 (a) S x 2 3 4 5 6 7 8 9 10 250 50 30 20"} {
+		if _, _, err := parseFamily(broken); err == nil {
 			t.Errorf("taken: %q", broken)
 		}
 	}

@@ -46,6 +46,93 @@ func parseProcess(stat, statm string, page int64) (time.Duration, int64, error) 
 	return time.Duration(numbers[0]+numbers[1]) * tick, numbers[2] * page, nil
 }
 
+// Tree measures this process and all that it started, by /proc: CPU of those that have ended too, and the resident memory of this process with the
+// share that the others have of theirs (Pss: pages that several of them have count once).
+type Tree struct{}
+
+// Read implements Meter.
+func (Tree) Read() (time.Duration, int64, error) {
+	_, memory, err := Process{}.Read()
+	if err != nil {
+		return 0, 0, err
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0, 0, err
+	}
+	type process struct {
+		parent int
+		cpu    time.Duration
+	}
+	all := map[int]process{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
+		if err != nil {
+			continue // it has ended
+		}
+		parent, cpu, err := parseFamily(string(stat))
+		if err != nil {
+			return 0, 0, err
+		}
+		all[pid] = process{parent, cpu}
+	}
+	var total time.Duration
+	self := os.Getpid()
+	for pid, p := range all {
+		above := pid
+		for above != self && all[above].parent > 0 {
+			above = all[above].parent
+		}
+		if above != self {
+			continue
+		}
+		total += p.cpu
+		if pid != self {
+			memory += pss(pid)
+		}
+	}
+	return total, memory, nil
+}
+
+// parseFamily is the parent of a process, and its CPU time with that of its children that have ended.
+func parseFamily(stat string) (parent int, cpu time.Duration, err error) {
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 15 {
+		return 0, 0, fmt.Errorf("/proc: %q: fields are missing", stat)
+	}
+	for i, text := range append([]string{fields[1]}, fields[11:15]...) { // utime, stime, cutime, cstime
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return 0, 0, fmt.Errorf("/proc: %w", err)
+		}
+		if i == 0 {
+			parent = n
+		} else {
+			cpu += time.Duration(n) * tick
+		}
+	}
+	return parent, cpu, nil
+}
+
+// pss is the memory of a process in bytes, with its share of what others have too; 0 of one that has ended.
+func pss(pid int) int64 {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "Pss:"); ok {
+			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return n << 10
+		}
+	}
+	return 0
+}
+
 // Cgroup measures the container that this process is in by files of cgroup v2: all of its CPU, and the working set as kubelets report it, which
 // is memory without what the kernel would give up first.
 type Cgroup struct{ Dir string }

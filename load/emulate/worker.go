@@ -30,6 +30,8 @@ type Worker struct {
 	last  reading
 	stop  context.CancelFunc
 	burns sync.WaitGroup
+	// stress does the work where it is not nil.
+	stress *stressNG
 }
 
 // reading is what was measured at an instant.
@@ -74,6 +76,9 @@ func (w *Worker) Set(a Amount) (*Measured, error) {
 		m.CPUMilli = int64(float64(now.cpu-w.last.cpu) / float64(now.at.Sub(w.last.at)) * 1000)
 	}
 	w.last = now
+	if w.stress != nil {
+		return m, w.stress.use(a, w.meter)
+	}
 	spent := processTime()
 	w.stop()
 	w.burns.Wait()

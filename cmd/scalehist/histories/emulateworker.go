@@ -20,6 +20,7 @@ import (
 type emulateWorkerFlags struct {
 	server, name, listen, measure, cgroup string
 	maxCPU, maxMemory                     string
+	stressNG                              bool
 }
 
 func newEmulateWorkerCommand(s console.IO) *cobra.Command {
@@ -28,14 +29,18 @@ func newEmulateWorkerCommand(s console.IO) *cobra.Command {
 		Use:   "worker",
 		Short: "Hold memory and burn CPU as a server of 'emulate serve' asks, until Ctrl-C",
 		Long: `Register at a --server by a --name, and hold the memory and burn the CPU that it asks for, each period, until Ctrl-C or SIGTERM. Memory is
-touched, page by page; CPU is burnt on as many threads as there are whole cores in what is asked for.
+touched, page by page; CPU is burnt on as many threads as there are whole cores in what is asked for. With --stress-ng, stress-ng does that, as in
+smart-kube's stress test; it must be in PATH.
 
-What it uses is measured by /proc/self, or with --measure cgroup for the whole container by cgroup v2, and includes the process itself: it cannot use less
-memory than it takes to run, about 40Mi. It uses no more than --max-cpu and --max-memory, whoever asks. Linux only.
+What it uses is measured by /proc (itself, and stress-ng), or with --measure cgroup for the whole container by cgroup v2, and includes the process itself: it cannot use less
+memory than it takes to run, about 40Mi. It refuses to use more than --max-cpu and --max-memory. Linux only.
 
 Exit codes: 0 stopped; 2 error.`,
 		Example: `  # For the server on this machine
   scalehist emulate worker --name web-0
+
+  # By stress-ng
+  scalehist emulate worker --name web-1 --stress-ng
 
   # In a pod
   scalehist emulate worker --server http://emulate:8099 --listen :8098 --measure cgroup`,
@@ -46,10 +51,11 @@ Exit codes: 0 stopped; 2 error.`,
 	flags.StringVar(&f.server, "server", "http://127.0.0.1:8099", "address of the server to register at")
 	flags.StringVar(&f.name, "name", "", "name to register by, which a pod of the history has (default: the host's)")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "address to listen on for the server")
-	flags.StringVar(&f.measure, "measure", "proc", "what is measured: proc (this process) or cgroup (the container)")
+	flags.StringVar(&f.measure, "measure", "proc", "what is measured: proc (this process, and stress-ng) or cgroup (the container)")
 	flags.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "directory of cgroup v2")
 	flags.StringVar(&f.maxCPU, "max-cpu", "4", "most CPU to burn")
 	flags.StringVar(&f.maxMemory, "max-memory", "4Gi", "most memory to hold")
+	flags.BoolVar(&f.stressNG, "stress-ng", false, "have stress-ng hold memory and burn CPU, in place of this process")
 	if err := cmd.RegisterFlagCompletionFunc("measure", cobra.FixedCompletions([]string{"proc", "cgroup"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(fmt.Sprintf("completion of --measure: %v", err)) // only a flag that does not exist fails
 	}
@@ -72,6 +78,9 @@ func (f *emulateWorkerFlags) run(cmd *cobra.Command, s console.IO) (err error) {
 	switch f.measure {
 	case "proc":
 		meter = emulate.Process{}
+		if f.stressNG {
+			meter = emulate.Tree{}
+		}
 	case "cgroup":
 		meter = emulate.Cgroup{Dir: f.cgroup}
 	default:
@@ -89,6 +98,11 @@ func (f *emulateWorkerFlags) run(cmd *cobra.Command, s console.IO) (err error) {
 		return fmt.Errorf("emulate worker: measure by %s: %w: choose another --measure", f.measure, err)
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	if f.stressNG {
+		if err := w.UseStressNG(); err != nil {
+			return fmt.Errorf("emulate worker: --stress-ng: %w", err)
+		}
+	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return fmt.Errorf("emulate worker: %w: choose another --listen", err)
