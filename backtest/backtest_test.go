@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
@@ -144,9 +145,50 @@ func TestRead(t *testing.T) {
 	if n != 4*144 {
 		t.Errorf("%d values", n)
 	}
+	if slices.ContainsFunc(got, func(w *trial.Workload) bool { return len(w.Pods[0].Containers[0].Resizes) > 0 }) {
+		t.Error("a resize that was not recorded")
+	}
 	// A VPA that is Off is tried as if it were on.
 	if m := withMode(got[1], ""); *m.VPA.Spec.UpdatePolicy.UpdateMode != vpav1.UpdateModeRecreate || *got[1].VPA.Spec.UpdatePolicy.UpdateMode != vpav1.UpdateModeOff {
 		t.Error("mode Off is not tried, or was changed in place")
+	}
+}
+
+// TestReadResizes: a pod that was resized in place has the requests of each time, as its node gave them: a resize that waits has not happened.
+func TestReadResizes(t *testing.T) {
+	l := days(t)
+	pod := func(asked, given string, phase corev1.PodPhase) *corev1.Pod {
+		list := func(cpu string) corev1.ResourceRequirements {
+			return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
+		}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a", UID: "a"}, Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "app", Resources: list(asked)}}},
+			Status: corev1.PodStatus{Phase: phase}}
+		if given != "" {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", Resources: new(list(given))}}
+		}
+		return p
+	}
+	at := func(hours int) time.Time { return start.Add(time.Duration(hours) * time.Hour) }
+	usage := objectlog.NewUsage("shop", "a", objectlog.UsageSpec{Container: "app", CPUMilli: 300, MemoryBytes: 1})
+	var lines []objectlog.Line
+	for hour := 1; hour < 12; hour++ {
+		lines = append(lines, objectlog.Line{At: at(hour), Op: scalehist.OpAdd, Object: usage})
+	}
+	lines = append([]objectlog.Line{{At: start, Op: scalehist.OpAdd, Object: pod("500m", "", corev1.PodPending)}, {At: at(1), Op: scalehist.OpUpdate, Object: pod("500m", "", corev1.PodRunning)},
+		{At: at(2), Op: scalehist.OpUpdate, Object: pod("200m", "500m", corev1.PodRunning)}, {At: at(4), Op: scalehist.OpUpdate, Object: pod("200m", "", corev1.PodRunning)}}, lines...)
+	workloads, _ := read(t, recorded(t, l, lines...))
+	i := slices.IndexFunc(workloads, func(w *trial.Workload) bool { return w.Namespace == "shop" })
+	cpu := func(v int64) vertical.Amount { return vertical.Amount{CPUMilli: v, MemoryBytes: vertical.Unset} }
+	want := []trial.Resize{{At: at(4).UnixNano(), Requests: cpu(200), Limits: vertical.None}}
+	if c := workloads[i].Pods[0].Containers[0]; len(workloads[i].Pods) != 1 || c.Requests != cpu(500) || !cmp.Equal(want, c.Resizes) {
+		t.Errorf("%d pods, requests %+v, %s", len(workloads[i].Pods), c.Requests, cmp.Diff(want, c.Resizes))
+	}
+	r, err := Run(t.Context(), workloads[i:i+1], []Candidate{Recorded}, options(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := r.Candidates[0].Cluster; m.Resizes != 1 || m.CPU.Overrun == 0 || m.CPU.Slack == 0 {
+		t.Errorf("%+v", m)
 	}
 }
 

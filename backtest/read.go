@@ -32,7 +32,7 @@ const vpaKind = "VerticalPodAutoscaler.autoscaling.k8s.io"
 // VerticalPodAutoscaler and limit ranges are taken as they were last in it.
 func Read(ctx context.Context, db *history.DB, from, to time.Time) ([]*trial.Workload, []string, error) {
 	r := &reader{from: from, byRef: map[string]*trial.Workload{}, byName: map[types.NamespacedName]*life{}, limits: map[string]map[string]*corev1.LimitRange{},
-		vpas: map[types.NamespacedName]*vpav1.VerticalPodAutoscaler{}}
+		vpas: map[types.NamespacedName]*vpav1.VerticalPodAutoscaler{}, has: map[types.NamespacedName][]resources{}}
 	if err := r.objects(ctx, db, to); err != nil {
 		return nil, nil, fmt.Errorf("read pods: %w", err)
 	}
@@ -61,15 +61,37 @@ type reader struct {
 	byName  map[types.NamespacedName]*life
 	limits  map[string]map[string]*corev1.LimitRange // by namespace and name
 	vpas    map[types.NamespacedName]*vpav1.VerticalPodAutoscaler
+	// has are the resources of the containers of pods as they were noted last.
+	has     map[types.NamespacedName][]resources
 	notes   []string
 	orphans int
 }
 
-// change is a pod that comes or is gone.
+// resources are what a container has.
+type resources struct{ requests, limits vertical.Amount }
+
+// resourcesOf are those of a pod's containers: what its node gives them, where that is not what is asked for, because a resize is under way.
+func resourcesOf(p *corev1.Pod) []resources {
+	out := make([]resources, 0, len(p.Spec.Containers))
+	for i := range p.Spec.Containers {
+		asked := &p.Spec.Containers[i]
+		given := asked.Resources
+		for _, s := range p.Status.ContainerStatuses {
+			if s.Name == asked.Name && s.Resources != nil {
+				given = *s.Resources
+			}
+		}
+		out = append(out, resources{vertical.AmountOf(given.Requests), vertical.AmountOf(given.Limits)})
+	}
+	return out
+}
+
+// change is a pod that comes, has other resources, or is gone.
 type change struct {
-	at   time.Time
-	pod  *corev1.Pod
-	gone bool
+	at  time.Time
+	op  scalehist.Op
+	pod *corev1.Pod
+	has []resources
 }
 
 // life is a pod under the name by which usage knows it.
@@ -106,8 +128,10 @@ func (r *reader) note(op scalehist.Op, at time.Time, o scalehist.Object) {
 	case *appsv1.ReplicaSet:
 		r.owners.Note(o)
 	case *corev1.Pod:
-		if op == scalehist.OpDelete || op == scalehist.OpAdd {
-			r.changes = append(r.changes, change{at, o, op == scalehist.OpDelete})
+		name, has := scalehist.NameOf(o), resourcesOf(o)
+		if op != scalehist.OpUpdate || !slices.Equal(has, r.has[name]) {
+			r.has[name] = has
+			r.changes = append(r.changes, change{at, op, o, has})
 		}
 	case *corev1.LimitRange:
 		if r.limits[o.Namespace] == nil {
@@ -130,20 +154,40 @@ func (r *reader) until(at time.Time) {
 		c := r.changes[0]
 		r.changes = r.changes[1:]
 		name := scalehist.NameOf(c.pod)
-		if was := r.byName[name]; was != nil {
+		was := r.byName[name]
+		if c.op == scalehist.OpUpdate {
+			if was != nil {
+				was.resized(c.at, c.has)
+			}
+			continue
+		}
+		if was != nil {
 			was.pod.To = c.at
 			delete(r.byName, name)
 		}
-		if c.gone {
+		if c.op == scalehist.OpDelete {
 			continue
 		}
 		l := &life{workload: r.workloadOf(c.pod), pod: trial.Pod{Name: name.Name, From: c.at}}
 		for i := range c.pod.Spec.Containers {
-			s := &c.pod.Spec.Containers[i]
-			l.pod.Containers = append(l.pod.Containers, trial.Container{Name: s.Name, Requests: vertical.AmountOf(s.Resources.Requests), Limits: vertical.AmountOf(s.Resources.Limits)})
+			l.pod.Containers = append(l.pod.Containers, trial.Container{Name: c.pod.Spec.Containers[i].Name, Requests: c.has[i].requests, Limits: c.has[i].limits})
 		}
 		r.byName[name] = l
 		r.lives = append(r.lives, l)
+	}
+}
+
+// resized notes containers that have other resources from an instant on.
+func (l *life) resized(at time.Time, has []resources) {
+	for i := range l.pod.Containers {
+		c := &l.pod.Containers[i]
+		now := resources{c.Requests, c.Limits}
+		if n := len(c.Resizes); n > 0 {
+			now = resources{c.Resizes[n-1].Requests, c.Resizes[n-1].Limits}
+		}
+		if i < len(has) && has[i] != now {
+			c.Resizes = append(c.Resizes, trial.Resize{At: at.UnixNano(), Requests: has[i].requests, Limits: has[i].limits})
+		}
 	}
 }
 

@@ -123,12 +123,10 @@ func (f *trainFlags) run(cmd *cobra.Command, s console.IO, name string, paths []
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
-	progress := s.NewProgress("training", 1)
-	model, curve, err := f.train(cmd, name, workloads)
+	model, curve, err := f.train(cmd, s, name, workloads)
 	if err != nil {
 		return fmt.Errorf("train %s: %w", name, err)
 	}
-	progress.Done()
 	var csv bytes.Buffer
 	if err := curve.CSV(&csv); err != nil {
 		return err
@@ -175,13 +173,18 @@ func (f *trainFlags) workloads(cmd *cobra.Command, paths []string) ([]env.Worklo
 }
 
 // train gives the model and its curve.
-func (f *trainFlags) train(cmd *cobra.Command, name string, workloads []env.Workload) (any, *learn.Curve, error) {
+func (f *trainFlags) train(cmd *cobra.Command, s console.IO, name string, workloads []env.Workload) (any, *learn.Curve, error) {
 	if name == "policy" {
 		o := learn.DefaultPolicy
 		o.Seed, o.Reward, o.Rounds = uint64(f.seed), f.reward, f.rounds
+		progress := s.NewProgress("trying policies", int64(o.Rounds*o.Population+1))
+		defer progress.Done()
+		o.Progress = func(done, _ int) { progress.Set(int64(done), "") }
 		m, curve, err := learn.Policy(cmd.Context(), workloads, o)
 		return m, curve, err
 	}
+	progress := s.NewProgress("training", 1)
+	defer progress.Done()
 	o := learn.BoostedOptions{Seed: uint64(f.seed), Trees: f.trees, Horizon: f.horizon, CPU: f.cpu, Memory: f.memory}
 	m, curve, err := learn.Boosted(cmd.Context(), workloads, o)
 	return m, curve, err

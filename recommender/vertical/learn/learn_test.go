@@ -72,12 +72,18 @@ func TestBoosted(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	o := DefaultPolicy
 	o.Rounds = 6
+	var progress []int
+	o.Progress = func(done, all int) { progress = append(progress, done, all) }
 	m, c, err := Policy(t.Context(), days(3), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if first, last := c.Rows[0][1], c.Rows[len(c.Rows)-1][1]; last >= first*0.9 {
 		t.Errorf("penalty %g at first, %g at last", first, last)
+	}
+	// Each policy of each round, and the one that is left.
+	if n := 6*o.Population + 1; len(progress) != 2*n || progress[0] != 1 || progress[1] != n || progress[2*n-2] != n {
+		t.Errorf("progress: %d calls, from %d of %d to %d", len(progress)/2, progress[0], progress[1], progress[len(progress)-2])
 	}
 	again, _, err := Policy(t.Context(), days(3), o)
 	if err != nil || written(t, m) != written(t, again) {

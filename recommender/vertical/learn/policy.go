@@ -22,6 +22,8 @@ type PolicyOptions struct {
 	Reward string
 	// Rounds is how often a population is tried, of Population policies of which Elite are kept.
 	Rounds, Population, Elite int
+	// Progress, where set, is called after each policy that was tried, one at a time.
+	Progress func(done, all int)
 }
 
 // DefaultPolicy are options that train in a minute.
@@ -39,7 +41,7 @@ func Policy(ctx context.Context, workloads []env.Workload, o PolicyOptions) (*ve
 	if o.Rounds < 1 || o.Rounds > 10_000 || o.Elite < 2 || o.Population < o.Elite || o.Population > 10_000 {
 		return nil, nil, fmt.Errorf("%d rounds of %d with an elite of %d: want 1 to 10000 of each, and an elite of 2 to the population", o.Rounds, o.Population, o.Elite)
 	}
-	s := &search{o: o}
+	s := &search{o: o, all: o.Rounds*o.Population + 1} // at the end, the one that is left
 	m := &vertical.PolicyModel{Trained: vertical.Trained{Version: vertical.ModelVersion, Recommender: "policy", Seed: o.Seed}, Reward: o.Reward}
 	reward, err := env.ParseReward(o.Reward)
 	if err != nil {
@@ -103,6 +105,10 @@ func Policy(ctx context.Context, workloads []env.Workload, o PolicyOptions) (*ve
 type search struct {
 	o       PolicyOptions
 	configs []env.Config
+	// all are the policies to try; done, under lock, those that were.
+	all  int
+	lock sync.Mutex
+	done int
 }
 
 // Tried is what came of episodes: reward per step, and OOMs and recreations per day of a workload.
@@ -117,6 +123,7 @@ func (s *search) try(ctx context.Context, population [][]float64) ([]Tried, erro
 		wait.Go(func() {
 			for i := range next {
 				out[i], errs[i] = Episodes(ctx, s.configs, func() vertical.Recommender { return vertical.NewPolicy(&vertical.PolicyModel{Numbers: population[i]}) })
+				s.tried()
 			}
 		})
 	}
@@ -137,6 +144,15 @@ func (s *search) try(ctx context.Context, population [][]float64) ([]Tried, erro
 		}
 	}
 	return out, nil
+}
+
+// tried counts a policy that was tried.
+func (s *search) tried() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.done++; s.o.Progress != nil {
+		s.o.Progress(s.done, s.all)
+	}
 }
 
 // Episodes runs an episode in each environment, each with a recommender of its own, and gives the means.

@@ -24,6 +24,7 @@ type liveContainer struct {
 	recorded *Container
 	running  Running
 	next     int // sample
+	resizes  int // of those that were recorded
 	// five has the sum of usage and the seconds of five minutes that are not over, of CPU and memory; their average so far is at fiveSlot
 	// of the day.
 	fiveAt      int64
@@ -80,6 +81,25 @@ func (r *run) resize(p *livePod, to []corev1.ResourceRequirements) {
 		p.seen.Pod.Spec.Containers[i].Resources = to[i]
 		c := &p.containers[i].running
 		c.Requests, c.Limits = r.resources(p.seen.Pod, i)
+	}
+}
+
+// recordedResizes gives containers what was recorded of them by now, where nothing else is recommended. What was recorded before the pod came in
+// the trial is no event.
+func (r *run) recordedResizes(p *livePod, now int64) {
+	for i := range p.containers {
+		c := &p.containers[i]
+		for ; c.resizes < len(c.recorded.Resizes) && c.recorded.Resizes[c.resizes].At <= now; c.resizes++ {
+			to := c.recorded.Resizes[c.resizes]
+			p.seen.Pod.Spec.Containers[i].Resources.Requests = to.Requests.List()
+			if r.o.Limits != LimitsNone {
+				p.seen.Pod.Spec.Containers[i].Resources.Limits = to.Limits.List()
+			}
+			c.running.Requests, c.running.Limits = r.resources(p.seen.Pod, i)
+			if to.At > r.o.From.UnixNano() {
+				r.event(r.index[c.recorded.Name], Event{At: time.Unix(0, to.At), Kind: EventResize, Pod: p.pod.Name})
+			}
+		}
 	}
 }
 

@@ -200,6 +200,9 @@ func (r *run) sample(p *livePod, i int) {
 	u := c.recorded.Usage[c.next]
 	c.next++
 	at := time.Unix(0, u.At)
+	if r.recommender == nil {
+		r.recordedResizes(p, u.At)
+	}
 	fate := c.running.Want(at, u.Amount)
 	p.seen.Usage[i] = fate.Used
 	n := r.index[c.recorded.Name]

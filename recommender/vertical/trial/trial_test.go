@@ -307,6 +307,33 @@ func TestPodsComeAndGo(t *testing.T) {
 	}
 }
 
+// TestRecordedResizes: without a recommender, a container that was resized in place has what it was recorded with at each instant; with one, what that
+// recommends.
+func TestRecordedResizes(t *testing.T) {
+	was, then := vertical.Amount{CPUMilli: 1000, MemoryBytes: 512 * mi}, vertical.Amount{CPUMilli: 400, MemoryBytes: 256 * mi}
+	w := workload(1, 60, was, vertical.Amount{CPUMilli: 2000, MemoryBytes: 1024 * mi}, func(_, m int) vertical.Amount {
+		return vertical.Amount{CPUMilli: 500, MemoryBytes: 300 * mi}
+	})
+	w.Pods[0].Containers[0].Resizes = []Resize{{At: start.Add(20 * time.Minute).UnixNano(), Requests: then, Limits: vertical.Amount{CPUMilli: 450, MemoryBytes: 310 * mi}}}
+	got := try(t, w, options(60))
+	if want := 0.5 * 20 * 60; math.Abs(got.CPU.Slack-want) > 1e-6 || math.Abs(got.CPU.Requested-(20*60+0.4*40*60)) > 1e-6 || math.Abs(got.CPU.Overrun-0.05*40*60) > 1e-6 {
+		t.Errorf("CPU %+v, want slack %v", got.CPU, want)
+	}
+	if got.Resizes != 1 || got.Throttled != 40*60 || len(got.Events) != 1 || got.Events[0].Kind != EventResize || !got.Events[0].At.Equal(start.Add(20*time.Minute)) {
+		t.Errorf("%d resizes, throttled %v, %+v", got.Resizes, got.Throttled, got.Events)
+	}
+	o := options(60)
+	o.Limits = LimitsNone
+	if got := try(t, w, o); got.Throttled != 0 || got.Resizes != 1 {
+		t.Errorf("without limits: throttled %v, %d resizes", got.Throttled, got.Resizes)
+	}
+	o = options(60)
+	o.Recommender, o.Updater = maker(t, "max-usage"), vertical.UpdaterNone
+	if got := try(t, w, o); got.Resizes != 0 || got.Throttled != 0 {
+		t.Errorf("with a recommender: %d resizes, throttled %v", got.Resizes, got.Throttled)
+	}
+}
+
 // BenchmarkTrial is 14 days of a sample a minute of one pod under the VPA, which recommends and updates every minute.
 func BenchmarkTrial(b *testing.B) {
 	const minutes = 14 * 1440

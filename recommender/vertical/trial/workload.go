@@ -30,11 +30,19 @@ type Pod struct {
 	Containers []Container
 }
 
-// Container is one of a pod, with the requests and limits that it was recorded with and its usage, in time order.
+// Container is one of a pod, with the requests and limits that it was recorded with when it came and its usage, in time order.
 type Container struct {
 	Name             string
 	Requests, Limits vertical.Amount
-	Usage            []Usage
+	// Resizes are those that were recorded in place, in time order.
+	Resizes []Resize
+	Usage   []Usage
+}
+
+// Resize gives a container that runs other requests and limits, at an instant in nanoseconds since the epoch.
+type Resize struct {
+	At               int64
+	Requests, Limits vertical.Amount
 }
 
 // Usage is what a container used at an instant, in nanoseconds since the epoch.
