@@ -76,12 +76,12 @@ func ControlsWith(s *harness.Settings, path func(string) string, set []FieldValu
 		out = append(out, harness.WithLoad(source))
 	}
 	if s.Vertical != "" {
-		vertical, err := Vertical(s.Vertical, s.VerticalFlags...)
+		sizer, err := Vertical(s.Vertical, s.VerticalFlags...)
 		if err != nil {
 			return nil, err
 		}
-		if vertical != nil {
-			out = append(out, harness.WithController(vertical))
+		if sizer != nil {
+			out = append(out, harness.WithController(sizer))
 		}
 	}
 	if s.Horizontal == "" {

@@ -21,7 +21,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/internal/spec"
 	"github.com/scalehist/scalehist/load"
+	"github.com/scalehist/scalehist/recommender/vertical"
 	"github.com/scalehist/scalehist/recommender/vertical/vpa"
 )
 
@@ -29,40 +31,63 @@ import (
 const vpaName = "vpa"
 
 // VerticalNames are the controllers of requests that Vertical knows, and the one that the harness has itself.
-func VerticalNames() []string { return []string{vpaName, harness.Recorded} }
+func VerticalNames() []string { return append(vertical.Names(), harness.Recorded) }
 
-// Vertical is the controller of requests of a name, with its own flags; nil for the one of the harness.
+// Vertical is the controller of requests of a name, with its own flags; nil for the one of the harness. It is the Vertical Pod Autoscaler, with its
+// recommender or, by the name of another with options ("max-usage:margin=0.3"), with that one.
 func Vertical(name string, flags ...string) (harness.NewController, error) {
 	switch {
 	case name == harness.Recorded && len(flags) > 0:
 		return nil, fmt.Errorf("%s has no flags", name)
 	case name == harness.Recorded:
 		return nil, nil
-	case name != vpaName:
-		return nil, fmt.Errorf("unknown vertical autoscaler %q: choose one of %s", name, strings.Join(VerticalNames(), ", "))
+	}
+	chosen, settings := spec.Parse(name)
+	if !slices.Contains(VerticalNames(), chosen) {
+		return nil, fmt.Errorf("unknown vertical autoscaler %q: choose one of %s", chosen, strings.Join(VerticalNames(), ", "))
+	}
+	one, err := vertical.With(chosen, settings)
+	if err != nil {
+		return nil, err
+	}
+	if chosen == vpaName {
+		for _, s := range settings {
+			flags = append(flags, "--"+s.Name+"="+s.Value)
+		}
 	}
 	f, err := vpa.ParseFlags(flags)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", chosen, err)
 	}
-	return VPA(f), nil
+	if chosen == vpaName {
+		return VPA(f), nil
+	}
+	return byVPA(chosen, f, func(warn func(string)) (requestsRecommender, error) { return newByObject(one, warn), nil }), nil
 }
 
 // VPA is the Vertical Pod Autoscaler, for every VerticalPodAutoscaler among the objects: its recommender and its updater, each at its interval, the
 // recommender first, and its webhook. VerticalPodAutoscalerCheckpoints and LimitRanges among the objects are read, too.
 func VPA(flags vpa.Flags) harness.NewController {
+	return byVPA(vpaName, flags, func(func(string)) (requestsRecommender, error) {
+		r, err := vpa.NewRecommender(flags)
+		return upstreams{r}, err
+	})
+}
+
+// byVPA is the Vertical Pod Autoscaler with a recommender, by whose name it is called.
+func byVPA(name string, flags vpa.Flags, recommender func(warn func(string)) (requestsRecommender, error)) harness.NewController {
 	return func(env harness.ControllerEnv) (scalehist.Controller, error) {
 		c := &vpaController{
-			env: env, flags: flags, vpas: map[types.NamespacedName]*verticalObject{}, pods: map[types.NamespacedName]*observed{},
+			name: name, env: env, flags: flags, vpas: map[types.NamespacedName]*verticalObject{}, pods: map[types.NamespacedName]*observed{},
 			limits: map[types.NamespacedName]*corev1.LimitRange{}, refused: map[string]string{},
 			nextRecommender: env.Start.Add(flags.RecommenderInterval), nextUpdater: env.Start.Add(flags.UpdaterInterval),
 		}
 		var errs [3]error
-		c.recommender, errs[0] = vpa.NewRecommender(flags)
+		c.recommender, errs[0] = recommender(env.Warn)
 		c.updater, errs[1] = vpa.NewUpdater(flags)
 		c.admitter, errs[2] = vpa.NewAdmitter(flags, func() vpa.Objects { return c.admission })
 		if err := errors.Join(errs[:]...); err != nil {
-			return nil, fmt.Errorf("%s: %w", vpaName, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		for _, checkpoints := range []bool{false, true} { // behind what they are of
 			for _, o := range env.Objects {
@@ -75,7 +100,7 @@ func VPA(flags vpa.Flags) harness.NewController {
 			}
 		}
 		if len(c.vpas) == 0 {
-			return nil, errors.New("vpa: there is no VerticalPodAutoscaler at the start, neither recorded nor given (objects): nothing would be recommended")
+			return nil, fmt.Errorf("%s: there is no VerticalPodAutoscaler at the start, neither recorded nor given (objects): nothing would be recommended", name)
 		}
 		c.warnOfHorizontal()
 		return c, nil
@@ -84,9 +109,10 @@ func VPA(flags vpa.Flags) harness.NewController {
 
 // vpaController runs the three parts of the Vertical Pod Autoscaler in a replay.
 type vpaController struct {
+	name        string
 	env         harness.ControllerEnv
 	flags       vpa.Flags
-	recommender *vpa.Recommender
+	recommender requestsRecommender
 	updater     *vpa.Updater
 	admitter    *vpa.Admitter
 
@@ -119,7 +145,10 @@ type observed struct {
 }
 
 // Name implements scalehist.Controller.
-func (c *vpaController) Name() string { return vpaName }
+func (c *vpaController) Name() string { return c.name }
+
+// Close implements io.Closer.
+func (c *vpaController) Close() error { return c.recommender.Close() }
 
 // Next implements scalehist.Controller.
 func (c *vpaController) Next() (time.Time, bool) {
@@ -248,7 +277,7 @@ func (c *vpaController) inOrder() []*verticalObject {
 // meet hands an autoscaler to the recommender, with the selector of its target, and takes the requests of its pods.
 func (c *vpaController) meet(v *verticalObject, w scalehist.Workload, there bool) error {
 	if there && c.acts(v) && !v.taken {
-		if err := c.env.Workloads.TakeRequests(vpaName, v.target); err != nil {
+		if err := c.env.Workloads.TakeRequests(c.name, v.target); err != nil {
 			return err
 		}
 		v.taken = true
@@ -268,8 +297,7 @@ func (c *vpaController) meet(v *verticalObject, w scalehist.Workload, there bool
 		return nil
 	}
 	v.selector, v.set = selector, true
-	c.recommender.SetVPA(v.object, selector)
-	return nil
+	return c.recommender.SetVPA(v.object, selector)
 }
 
 // selectorIn is the selector of the target; nil where it is not known.
@@ -287,11 +315,11 @@ func (v *verticalObject) selectorIn(w scalehist.Workload) (labels.Selector, erro
 
 // Run implements scalehist.Controller.
 func (c *vpaController) Run(ctx context.Context, now time.Time) (scalehist.WorkloadDecision, error) {
-	out := scalehist.WorkloadDecision{At: now.UTC(), Controller: vpaName}
+	out := scalehist.WorkloadDecision{At: now.UTC(), Controller: c.name}
 	targets := c.env.Workloads.Targets()
 	if !now.Before(c.nextRecommender) {
 		c.nextRecommender = now.Add(c.flags.RecommenderInterval)
-		changed, err := c.recommend(now, targets)
+		changed, err := c.recommend(ctx, now, targets)
 		if err != nil {
 			return out, err
 		}
@@ -306,7 +334,7 @@ func (c *vpaController) Run(ctx context.Context, now time.Time) (scalehist.Workl
 
 // recommend is one turn of the recommender: it reads pods and usage, and writes the status of the autoscalers. It returns what is recommended otherwise
 // than before.
-func (c *vpaController) recommend(now time.Time, targets []scalehist.Workload) ([]scalehist.WorkloadResize, error) {
+func (c *vpaController) recommend(ctx context.Context, now time.Time, targets []scalehist.Workload) ([]scalehist.WorkloadResize, error) {
 	for _, v := range c.inOrder() {
 		w, err := c.env.Workloads.Target(v.target)
 		if err := c.meet(v, w, err == nil); err != nil {
@@ -330,7 +358,11 @@ func (c *vpaController) recommend(now time.Time, targets []scalehist.Workload) (
 		}
 	}
 	var out []scalehist.WorkloadResize
-	for _, r := range c.recommender.Recommend(now) {
+	list, err := c.recommender.Recommend(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range list {
 		v := c.vpas[r.VPA]
 		if changed := recommended(v, &r.Status); changed != nil {
 			out = append(out, *changed)

@@ -229,7 +229,7 @@ func TestVPAErrors(t *testing.T) {
 			t.Errorf("%v: error %v, want %q", flags, err, name)
 		}
 	}
-	if _, err := Vertical("goldilocks"); err == nil || !strings.Contains(err.Error(), `unknown vertical autoscaler "goldilocks": choose one of vpa`) {
+	if _, err := Vertical("goldilocks"); err == nil || !strings.Contains(err.Error(), `unknown vertical autoscaler "goldilocks": choose one of boosted`) {
 		t.Errorf("an unknown one: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -641,10 +642,16 @@ func (r *run) noted(ctx context.Context, before *scalehist.ClusterState, d scale
 
 func (r *run) close() error {
 	r.free.close()
-	if r.plane == nil {
-		return nil
+	var errs []error
+	for _, c := range r.controllers {
+		if closer, ok := c.(io.Closer); ok {
+			errs = append(errs, closer.Close())
+		}
 	}
-	return r.plane.Close()
+	if r.plane != nil {
+		errs = append(errs, r.plane.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // loopTime is how long a loop of the autoscaler takes: the timer to the next one runs from its end (upstream: loop/trigger.go), so

@@ -36,7 +36,7 @@ type Settings struct {
 	Speed float64 `yaml:"speed,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many times faster than real time an autoscaler is played that is a program of its own (exec:PATH). Above 1 its durations are divided, which distorts what it does: docs/out-of-tree.md. Default: 1."`
 
 	// Vertical is the name of the controller of requests, which the caller knows (WithController); it acts before that of replicas.
-	Vertical      string   `yaml:"vertical,omitempty" jsonschema_description:"What sets the requests of workloads: vpa (VerticalPodAutoscalers), or recorded. Default: requests are as recorded."`
+	Vertical      string   `yaml:"vertical,omitempty" jsonschema_description:"What sets the requests of workloads, by VerticalPodAutoscalers: vpa, another recommender with options (max-usage:margin=0.3), or recorded. Default: requests are as recorded."`
 	VerticalFlags []string `yaml:"verticalFlags,omitempty" jsonschema_description:"Flags of the vertical autoscaler, as its recommender, updater and admission controller take them: --target-cpu-percentile=0.8."`
 	// Horizontal is the name of the controller of replicas; Recorded is known here, others to the caller (WithController).
 	Horizontal string `yaml:"horizontal,omitempty" jsonschema_description:"What sets the replicas of workloads: hpa (HorizontalPodAutoscalers), elasti (ElastiServices), keda (ScaledObjects), or recorded. Default: pods come and go as recorded."`

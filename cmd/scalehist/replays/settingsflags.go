@@ -54,7 +54,7 @@ func (f *SettingsFlags) Add(cmd *cobra.Command) {
 	}
 	flags.StringArrayVar(&f.Flags, "autoscaler-flag", nil, "override a recorded autoscaler flag (repeatable): --expander=most-pods")
 	flags.Float64Var(&f.Speed, "speed", 0, "with exec:PATH: play so many times faster than real time, with the autoscaler's durations divided, which distorts (docs/out-of-tree.md)")
-	flags.StringVar(&f.Vertical, "vertical", "", "what sets the requests of workloads: vpa (VerticalPodAutoscalers), or recorded (default: requests are as recorded)")
+	flags.StringVar(&f.Vertical, "vertical", "", "what sets the requests of workloads, by VerticalPodAutoscalers: vpa, another recommender with options (max-usage:margin=0.3), or recorded (default: requests are as recorded)")
 	flags.StringArrayVar(&f.VerticalFlags, "vertical-flag", nil, "flag of the vertical autoscaler (repeatable): --target-cpu-percentile=0.8")
 	flags.StringVar(&f.Horizontal, "horizontal", "", "what sets the replicas of workloads: hpa (HorizontalPodAutoscalers), elasti (ElastiServices), keda (ScaledObjects), or recorded (default: pods come and go as recorded)")
 	flags.StringVar(&f.Objects, "objects", "", "file (YAML) with the objects that configure controllers, in place of recorded ones of their kinds: HorizontalPodAutoscalers, VerticalPodAutoscalers, their checkpoints, LimitRanges, ElastiServices, ScaledObjects")
