@@ -193,11 +193,11 @@ func (u *elsewhere) Recommend(ctx context.Context, now time.Time) ([]Recommendat
 		return u.last, nil
 	}
 	if err := u.there(ctx); err != nil {
-		return nil, err
+		return nil, u.lost(err)
 	}
 	answer, err := u.client.Recommend(ctx, u.id, u.observed, now.UTC())
 	if err != nil {
-		return nil, err
+		return nil, u.lost(err)
 	}
 	u.observed = u.observed[:0]
 	u.refuse(answer.Refused)
@@ -207,6 +207,14 @@ func (u *elsewhere) Recommend(ctx context.Context, now time.Time) ([]Recommendat
 	}
 	u.last, u.asked = list, now
 	return list, nil
+}
+
+// lost is an error of a request. Where the workload is not there any more, the next request makes it again, without history.
+func (u *elsewhere) lost(err error) error {
+	if remote.Gone(err) {
+		u.id = ""
+	}
+	return err
 }
 
 // read takes recommendations from the wire, in order of containers. The error names the one that is wrong.

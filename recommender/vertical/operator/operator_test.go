@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/scalehist/scalehist/internal/leader"
 	"github.com/scalehist/scalehist/recommender/vertical"
+	"github.com/scalehist/scalehist/recommender/vertical/remote/serve"
 )
 
 // world is a namespace with the Deployment web, and an operator whose clock tests move.
@@ -133,6 +136,58 @@ func condition(v *vpav1.VerticalPodAutoscaler, kind vpav1.VerticalPodAutoscalerC
 		}
 	}
 	return ""
+}
+
+// TestElsewhere: what a recommender elsewhere says is written; where nobody answers, that is said of the VPA, whose status and checkpoint stay, and a new
+// process waits with the checkpoint until somebody does.
+func TestElsewhere(t *testing.T) {
+	spec, err := vertical.Parse("max-usage:margin=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := serve.New(serve.Options{Recommender: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := false
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if down {
+			panic(http.ErrAbortHandler)
+		}
+		api.ServeHTTP(rw, r)
+	}))
+	defer server.Close()
+	w := newWorld(t, "elsewhere", "url:"+server.URL, true)
+	w.vpa(nil)
+	w.pod("a", "1", "1Gi", nil)
+	w.uses("a", 5, 700, 300<<20)
+	w.clock.Step(10 * time.Minute)
+	if r := w.round(); r != (Round{VPAs: 1, Samples: 5, Written: 1}) {
+		t.Fatalf("%+v", r)
+	}
+	target := func() int64 {
+		return w.read("web").Status.Recommendation.ContainerRecommendations[0].Target.Cpu().MilliValue()
+	}
+	if got := target(); got != 700 {
+		t.Errorf("%d millicores were written", got)
+	}
+	if err := w.operator.End(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	down = true
+	w.uses("a", 5, 900, 300<<20)
+	w.clock.Step(6 * time.Minute) // checkpoints are not due
+	if r := w.round(); r != (Round{VPAs: 1, Samples: 5, Failed: 1}) {
+		t.Errorf("%+v", r)
+	}
+	if last := w.reports[len(w.reports)-1]; last.Err == nil || !strings.Contains(last.Err.Error(), "recommender at "+server.URL) || target() != 700 {
+		t.Errorf("reported %v, %d millicores are written", last.Err, target())
+	}
+	server.Close()
+	w.start("url:"+server.URL, true)
+	if _, err := w.operator.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "checkpoint of VerticalPodAutoscaler elsewhere/web: recommender at "+server.URL+": no answer") {
+		t.Errorf("a new process: %v", err)
+	}
 }
 
 // TestWhatUpstreamsUpdaterReads: upstream's updater finds, by the status that was written, the pods that request too little, before those that

@@ -18,6 +18,7 @@ import (
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
 	"github.com/scalehist/scalehist/recommender/vertical"
+	"github.com/scalehist/scalehist/recommender/vertical/remote"
 )
 
 // operation is one of a JSON patch (RFC 6902).
@@ -71,7 +72,9 @@ func (o *Operator) load(ctx context.Context, s *state) error {
 	if saved == nil {
 		return nil
 	}
-	if err := s.recommender.Load(saved); err != nil {
+	if err := s.recommender.Load(saved); errors.Is(err, remote.ErrSilent) {
+		return fmt.Errorf("checkpoint of VerticalPodAutoscaler %s: %w", name, err) // it is loaded in a later round
+	} else if err != nil {
 		s.recommender.Reset()
 		logOf(ctx).Info("Checkpoint not loaded: begins without history", "vpa", name, "reason", err.Error())
 		return nil

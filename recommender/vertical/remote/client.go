@@ -13,6 +13,9 @@ import (
 	"github.com/scalehist/scalehist/internal/restapi"
 )
 
+// ErrSilent is what errors.Is finds where nobody answers.
+var ErrSilent = errors.New("no answer")
+
 // maxAnswer bounds an answer, in bytes: a workload has a hundred containers at most.
 const maxAnswer = 4 << 20
 
@@ -83,6 +86,12 @@ func (c *Client) Remove(ctx context.Context, id string) error {
 	return c.do(ctx, http.MethodDelete, path(id, ""), nil, nil)
 }
 
+// Gone says whether a server answered that it does not know a workload: it may have been started again.
+func Gone(err error) bool {
+	var problem *restapi.ProblemError
+	return errors.As(err, &problem) && problem.Problem.Status == http.StatusNotFound
+}
+
 func path(id, rest string) string { return PathWorkloads + "/" + url.PathEscape(id) + rest }
 
 // do sends a request and reads its answer. The error names the server, and says what to do where it does not answer.
@@ -98,9 +107,9 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 	var dial *net.OpError
 	switch {
 	case errors.As(err, &slow) && slow.Timeout():
-		return c.Wrong("no answer within %s: give it longer with the option timeout", c.timeout)
+		return c.Wrong("%w within %s: give it longer with the option timeout", ErrSilent, c.timeout)
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return c.Wrong("%w: start it, or correct the address", dial)
+		return c.Wrong("%w: %w: start it, or correct the address", ErrSilent, dial)
 	}
 	return c.Wrong("%w", err)
 }

@@ -294,6 +294,38 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
+// TestServerStartsAgain: what a server has forgotten is an error once, and begins again after it.
+func TestServerStartsAgain(t *testing.T) {
+	var current atomic.Pointer[Server]
+	again := func() {
+		s, err := New(Options{Recommender: parsed(t, "max-usage:margin=0")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		current.Store(s)
+	}
+	again()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
+	defer server.Close()
+	r := made(t, "url:"+server.URL, shop)
+	use := func(cpu int64) ([]vertical.Recommendation, error) {
+		if err := r.Observe(vertical.Sample{At: start, Pod: "web-0", Container: "app", Usage: vertical.Amount{CPUMilli: cpu, MemoryBytes: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		return r.Recommend(t.Context(), start)
+	}
+	if list, err := use(700); err != nil || list[0].Target.CPUMilli != 700 {
+		t.Fatal(list, err)
+	}
+	again()
+	if _, err := use(300); err == nil || !strings.Contains(err.Error(), `workload "1" is not there`) {
+		t.Errorf("%v", err)
+	}
+	if list, err := use(200); err != nil || list[0].Target.CPUMilli != 300 {
+		t.Error(list, err)
+	}
+}
+
 // TestBareAmounts: bounds that are left out are the target.
 func TestBareAmounts(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
