@@ -1,4 +1,3 @@
-// Package serve answers the API of package remote with a recommender of package vertical: what is observed of each workload is kept by it.
 package serve
 
 import (
