@@ -121,7 +121,7 @@ func (f *emulateWorkerFlags) run(cmd *cobra.Command, s console.IO) (err error) {
 	})
 	if err != nil && cmd.Context().Err() == nil {
 		_ = web.Close()
-		_ = <-served // it was closed
+		<-served //nolint:errcheck // it was closed
 		return fmt.Errorf("emulate worker: register at %s: %w", f.server, err)
 	}
 	if err == nil {
