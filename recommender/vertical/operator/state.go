@@ -13,6 +13,7 @@ import (
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	vpautil "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/utils/vpa"
 
+	"github.com/scalehist/scalehist/internal/leader"
 	"github.com/scalehist/scalehist/recommender/vertical"
 	"github.com/scalehist/scalehist/recommender/vertical/vpa"
 )
@@ -124,7 +125,7 @@ func (s *state) observe(ctx context.Context, sample vertical.Sample) bool {
 		s.last[key] = sample.At
 	}
 	if err := s.recommender.Observe(sample); err != nil {
-		logOf(ctx).V(1).Info("Sample not taken", "vpa", s.vpa.Namespace+"/"+s.vpa.Name, "reason", err.Error())
+		leader.LogOf(ctx).V(1).Info("Sample not taken", "vpa", s.vpa.Namespace+"/"+s.vpa.Name, "reason", err.Error())
 		return false
 	}
 	s.seen = true
