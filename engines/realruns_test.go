@@ -72,24 +72,10 @@ func (r *realRun) play(t *testing.T, n int) {
 
 func (r *realRun) replay(t *testing.T, db string, seed int64) *scalehist.ReplayReport {
 	t.Helper()
-	a, err := Named("virtualca")
-	if err != nil {
-		t.Fatal(err)
+	long := func(p *harness.Replayer) time.Duration {
+		return r.truth.Length(p.RecordStartTime(), p.RecordDuration())
 	}
-	p, err := harness.NewReplayer(t.Context(), db, harness.WithAutoscaler(a), harness.OnControlPlane(harness.Memory), harness.WithSeed(seed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	report, err := p.Replay(t.Context(), r.truth.Length(p.RecordStartTime(), p.RecordDuration()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
+	return replayedFor(t, db, "virtualca", long, harness.WithSeed(seed))
 }
 
 // TestAgreesWithRealRuns holds the virtual autoscaler to agreeing with runs of the real one where it did when fixtures/real/agreement.md was
@@ -310,7 +296,7 @@ how many took them. A removal that drains ends seconds after the loop that decid
 // within counts the runs that ended as a run of another truth about the same load did.
 func within(f, other *truth.File) (n int) {
 	for _, run := range f.Runs {
-		end := scalehist.Outcome{ScaledUp: run.ScaledUp, ScaledDown: run.ScaledDown, FinalSizes: run.FinalSizes, UnschedulableAtEnd: len(run.UnschedulableAtEnd)}
+		end := run.Outcome()
 		if slices.ContainsFunc(other.Outcomes, func(o scalehist.Outcome) bool { return reflect.DeepEqual(o, end) }) {
 			n++
 		}
