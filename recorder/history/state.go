@@ -173,7 +173,7 @@ func putState(o scalehist.Object, s *state, node string, t times) error {
 		if !t.start.IsZero() {
 			o.Status.StartTime = projection.Clone(&t.start)
 		}
-		o.Status.Resize = corev1.PodResizeStatus(s.Resize) // of clusters before 1.33
+		o.Status.Resize = corev1.PodResizeStatus(s.Resize) //nolint:staticcheck // of clusters before 1.33
 		putContainers(&o.Status, s.Containers, func(i int) metav1.Time { return at(len(s.Conditions) + i) })
 	case *corev1.Node:
 		o.Spec.Unschedulable = s.Unschedulable

@@ -14,8 +14,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/recorder/history/projection"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // Objects are one or more of every kind that an object log may have, whether or not a history keeps it, in a fixed order.
