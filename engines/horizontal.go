@@ -227,6 +227,9 @@ func (c *hpaController) Read(object *autoscalingv2.HorizontalPodAutoscaler) (hpa
 	target := targetOf(object)
 	err := c.take(nameOf(object), target)
 	w, missing := c.env.Workloads.Target(target)
+	if missing == nil && err == nil && !c.taken[target] {
+		missing = fmt.Errorf("%s has no scale: %w", target, scalehist.ErrNoWorkload)
+	}
 	return hpa.Target{
 		SpecReplicas: w.Replicas, StatusReplicas: w.Current, Selector: selectorOf(w), Pods: w.Pods, Err: cmp.Or(err, missing),
 		Update: func(replicas int32) error { return c.env.Workloads.Scale(c.ctx, target, replicas) },
