@@ -138,7 +138,9 @@ func (c *hpaController) set(now time.Time, object *autoscalingv2.HorizontalPodAu
 	if known {
 		return nil
 	}
-	if _, err := c.env.Workloads.Target(target); errors.Is(err, scalehist.ErrNoWorkload) {
+	if target.Kind == "DaemonSet" {
+		c.env.Warn(fmt.Sprintf("%s: its target %s has no scale: it has a pod for each node, and stays so", name, target))
+	} else if _, err := c.env.Workloads.Target(target); errors.Is(err, scalehist.ErrNoWorkload) {
 		c.env.Warn(fmt.Sprintf("%s: its target %s is not there when it comes; there are %s", name, target, someTargets(c.env.Workloads)))
 	}
 	return c.take(name, target)

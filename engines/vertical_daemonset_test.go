@@ -11,13 +11,15 @@ import (
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/load"
+	"github.com/scalehist/scalehist/recommender/horizontal/hpa"
 	"github.com/scalehist/scalehist/recommender/vertical/vpa"
 )
 
 var agentSet = scalehist.WorkloadRef{APIVersion: "apps/v1", Kind: "DaemonSet", Namespace: "kube-system", Name: "agent"}
 
-// playAgents plays a DaemonSet that asks for one core and uses a tenth on each of two nodes, with a third node after two hours.
-func playAgents(t *testing.T, mode, plane string) *scalehist.ReplayReport {
+// playAgents plays a DaemonSet that asks for one core and uses a tenth on each of two nodes, with a third node after two hours, under what an object (YAML)
+// configures.
+func playAgents(t *testing.T, object, plane string, controller harness.NewController) *scalehist.ReplayReport {
 	t.Helper()
 	in, err := workload.Script{
 		Name: "agents", Duration: 3 * time.Hour,
@@ -28,8 +30,6 @@ func playAgents(t *testing.T, mode, plane string) *scalehist.ReplayReport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object := fmt.Sprintf(`{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: agent, namespace: %s}, spec: {
-		targetRef: {apiVersion: apps/v1, kind: DaemonSet, name: agent}, updatePolicy: {updateMode: %s}}}`, agentSet.Namespace, mode)
 	objects, err := ParseObjects([]byte(object))
 	if err != nil {
 		t.Fatal(err)
@@ -39,12 +39,8 @@ func playAgents(t *testing.T, mode, plane string) *scalehist.ReplayReport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags, err := vpa.ParseFlags([]string{"in-recommendation-bounds-eviction-lifetime-threshold=1h"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r, err := harness.NewInputReplayer(t.Context(), in, harness.WithAutoscaler(ClusterAutoscaler()), harness.OnControlPlane(plane),
-		harness.WithController(VPA(flags)), harness.WithObjects(objects...), harness.WithLoad(used))
+		harness.WithController(controller), harness.WithObjects(objects...), harness.WithLoad(used))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +68,13 @@ func TestVPADaemonSet(t *testing.T) {
 		"InPlaceOrRecreate": {0, 2, []string{"agent-std-0 cpu 126m", "agent-std-1 cpu 126m", "agent-std-2 cpu 126m"}, []string{"std-0 cpu 3794m", "std-1 cpu 3794m"}},
 	} {
 		t.Run(mode, func(t *testing.T) {
-			r := playAgents(t, mode, harness.Memory)
+			object := fmt.Sprintf(`{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: agent, namespace: %s}, spec: {
+				targetRef: {apiVersion: apps/v1, kind: DaemonSet, name: agent}, updatePolicy: {updateMode: %s}}}`, agentSet.Namespace, mode)
+			flags, err := vpa.ParseFlags([]string{"in-recommendation-bounds-eviction-lifetime-threshold=1h"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := playAgents(t, object, harness.Memory, VPA(flags))
 			w := workloadOf(t, r, agentSet)
 			if w.Evicted != want.evicted || w.Resized != want.resized || w.SizedBy != vpaName || w.Initial != 2 || w.Final != 3 {
 				t.Errorf("%d evicted, %d resized by %q, want %d and %d; %d pods, then %d, want one a node", w.Evicted, w.Resized, w.SizedBy, want.evicted, want.resized, w.Initial, w.Final)
@@ -95,10 +97,22 @@ func TestVPADaemonSet(t *testing.T) {
 			if diff := cmp.Diff(want.offers, offers); diff != "" {
 				t.Errorf("what nodes have for workloads (-want +got):\n%s", diff)
 			}
-			real := playAgents(t, mode, harness.EnvTest)
+			real := playAgents(t, object, harness.EnvTest, VPA(flags))
 			if diff := cmp.Diff(fmt.Sprint(r.Workloads, r.WorkloadDecisions, r.Batches), fmt.Sprint(real.Workloads, real.WorkloadDecisions, real.Batches)); diff != "" {
 				t.Errorf("the planes differ (-memory +envtest):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestHPADaemonSet: a DaemonSet has no scale, whatever is known of its load.
+func TestHPADaemonSet(t *testing.T) {
+	r := playAgents(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: agent, namespace: kube-system}, spec: {
+		scaleTargetRef: {apiVersion: apps/v1, kind: DaemonSet, name: agent}, maxReplicas: 9, metrics: [`+cpuAt60+`]}}`, harness.Memory, HPA(hpa.Defaults()))
+	if w := workloadOf(t, r, agentSet); w.Controller != "" || w.Peak != 3 {
+		t.Errorf("%d pods, scaled by %q, want one for each of three nodes", w.Peak, w.Controller)
+	}
+	if !warns(r, "HorizontalPodAutoscaler/kube-system/agent: its target DaemonSet/kube-system/agent has no scale") {
+		t.Errorf("warnings %q", r.Warnings)
 	}
 }
