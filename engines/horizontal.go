@@ -138,7 +138,9 @@ func (c *hpaController) set(now time.Time, object *autoscalingv2.HorizontalPodAu
 	if known {
 		return nil
 	}
-	if _, err := c.env.Workloads.Target(target); errors.Is(err, scalehist.ErrNoWorkload) {
+	if target.Kind == "DaemonSet" {
+		c.env.Warn(fmt.Sprintf("%s: its target %s has no scale: it has a pod for each node, and stays so", name, target))
+	} else if _, err := c.env.Workloads.Target(target); errors.Is(err, scalehist.ErrNoWorkload) {
 		c.env.Warn(fmt.Sprintf("%s: its target %s is not there when it comes; there are %s", name, target, someTargets(c.env.Workloads)))
 	}
 	return c.take(name, target)
@@ -227,6 +229,9 @@ func (c *hpaController) Read(object *autoscalingv2.HorizontalPodAutoscaler) (hpa
 	target := targetOf(object)
 	err := c.take(nameOf(object), target)
 	w, missing := c.env.Workloads.Target(target)
+	if missing == nil && err == nil && !c.taken[target] {
+		missing = fmt.Errorf("%s has no scale: %w", target, scalehist.ErrNoWorkload)
+	}
 	return hpa.Target{
 		SpecReplicas: w.Replicas, StatusReplicas: w.Current, Selector: selectorOf(w), Pods: w.Pods, Err: cmp.Or(err, missing),
 		Update: func(replicas int32) error { return c.env.Workloads.Scale(c.ctx, target, replicas) },
