@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recommender/horizontal/forecast"
 )
 
@@ -90,6 +91,42 @@ func TestHoliday(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), r.Text()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestExample: the picture of the documentation is that of the example.
+func TestExample(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "examples", "horizontal", "week.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := load.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	series, err := source(monday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Series{Name: "requests"}
+	for at := monday; at.Before(monday.Add(12 * 24 * time.Hour)); at = at.Add(5 * time.Minute) {
+		v, _ := series[0].At(at)
+		s.Values = append(s.Values, v)
+	}
+	o := options()
+	o.Step, o.Methods = 5*time.Minute, []string{forecast.Naive, forecast.HoltWinters}
+	r, err := Run(t.Context(), []Series{s}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, path := r.Chart(0).SVG(true), filepath.Join("..", "..", "docs", "images", "forecast-week.svg")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(path); err != nil || string(want) != got {
+		t.Errorf("%s is not what the example gives (%v): go test ./backtest/foresight -update", path, err)
 	}
 }
 

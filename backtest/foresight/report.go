@@ -156,9 +156,6 @@ func (m *misses) add(at time.Time, predicted, came float64) {
 
 func (m *misses) errors() Errors {
 	out := Errors{Judged: m.n, Mean: m.mean, Bias: m.bias, Low: float64(m.low) / float64(max(1, m.n)), Short: m.short, WorstLow: m.worst[0], WorstHigh: m.worst[1]}
-	if math.Abs(out.Bias) < 1e-12*out.Mean {
-		out.Bias = 0 // what rounding left
-	}
 	if m.percented > 0 {
 		out.Percent = &m.percent
 	}

@@ -76,24 +76,23 @@ func (s *SeriesResult) cells(f *Result) []string {
 	return []string{f.Method, s.value(f.Mean), share(f.OfLast), s.signed(f.Bias), share(f.Percent), share(&f.Low), by, s.miss(f.WorstLow), s.miss(f.WorstHigh)}
 }
 
-// seasons is the table of mean errors by season, of those that were missed most by what is best; nothing where there is one season.
+// seasons is the table of mean errors by season, of those that any forecast missed most; nothing where there is one season.
 func (s *SeriesResult) seasons() string {
-	best := 0
-	for k := range s.Forecasts {
-		if s.Forecasts[k].Best {
-			best = k
-			break
-		}
-	}
-	parts := s.Forecasts[best].Seasons
+	parts := s.Forecasts[0].Seasons
 	if len(parts) < 2 {
 		return ""
+	}
+	most := func(i int) (out float64) {
+		for k := range s.Forecasts {
+			out = max(out, s.Forecasts[k].Seasons[i].Mean)
+		}
+		return out
 	}
 	order := make([]int, len(parts))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[b].Mean, parts[a].Mean) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(most(b), most(a)) })
 	left := max(0, len(order)-maxSeasons)
 	order = order[:len(order)-left]
 	slices.Sort(order)
@@ -112,7 +111,7 @@ func (s *SeriesResult) seasons() string {
 	}
 	out := "\n" + report.Trimmed(t.Render())
 	if left > 0 {
-		out += fmt.Sprintf("%s with smaller errors of %s left out\n", plural.Of(left, "season"), s.Forecasts[best].Method)
+		out += fmt.Sprintf("%s with smaller errors left out\n", plural.Of(left, "season"))
 	}
 	return out
 }
@@ -124,13 +123,19 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04")
 }
 
-func (s *SeriesResult) value(v float64) string { return curveplot.Text(v, s.bytes) }
+// value is a number of the metric; what rounding left of nothing is 0.
+func (s *SeriesResult) value(v float64) string {
+	if math.Abs(v) < 1e-9*s.Mean {
+		v = 0
+	}
+	return curveplot.Text(v, s.bytes)
+}
 
 func (s *SeriesResult) signed(v float64) string {
-	if v > 0 {
-		return "+" + s.value(v)
+	if text := s.value(v); v < 0 || text == "0" {
+		return text
 	}
-	return s.value(v)
+	return "+" + s.value(v)
 }
 
 func (s *SeriesResult) miss(m *Miss) string {

@@ -129,7 +129,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, s console.IO, args []string) (er
 	}
 	var db *history.DB
 	o := foresight.Options{Name: f.load, Step: f.step, Season: f.season, Lead: f.lead, Learn: f.learn, Methods: f.methods}
-	start, end := workload.Epoch, time.Time{}
+	start, end := workload.Epoch.Truncate(24*time.Hour), time.Time{} // a midnight
 	if len(args) > 0 {
 		if db, err = history.Open(cmd.Context(), args[0]); err != nil {
 			return err
