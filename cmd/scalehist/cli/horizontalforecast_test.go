@@ -64,7 +64,7 @@ func TestForecastAsPromQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // it is only read
+	defer db.Close()
 	server, err := promserve.New(t.Context(), db, promserve.Clock{})
 	if err != nil {
 		t.Fatal(err)
