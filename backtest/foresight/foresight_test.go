@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/scalehist/scalehist/internal/goldentest"
 	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recommender/horizontal/forecast"
 )
@@ -79,19 +80,7 @@ func TestHoliday(t *testing.T) {
 	if !strings.Contains(page.String(), "worst too high: 120 of 10 at 2026-05-07") || strings.Contains(page.String(), "NaN") {
 		t.Error("the page lacks the worst moment, or has NaN in it")
 	}
-	path := filepath.Join("testdata", "holiday.txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(r.Text()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), r.Text()); diff != "" {
-		t.Error(diff)
-	}
+	goldentest.Text(t, filepath.Join("testdata", "holiday.txt"), r.Text(), *update)
 }
 
 // TestExample: the picture of the documentation is that of the example.
@@ -119,15 +108,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, path := r.Chart(0).SVG(true), filepath.Join("..", "..", "docs", "images", "forecast-week.svg")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(path); err != nil || string(want) != got {
-		t.Errorf("%s is not what the example gives (%v): go test ./backtest/foresight -update", path, err)
-	}
+	goldentest.Text(t, filepath.Join("..", "..", "docs", "images", "forecast-week.svg"), r.Chart(0).SVG(true), *update)
 }
 
 // TestErrors: the measures of predictions that are known.

@@ -129,6 +129,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, s console.IO, args []string) (er
 	}
 	var db *history.DB
 	o := foresight.Options{Name: f.load, Step: f.step, Season: f.season, Lead: f.lead, Learn: f.learn, Methods: f.methods}
+	where := "horizontal forecast " + f.load
 	start, end := workload.Epoch.Truncate(24*time.Hour), time.Time{} // a midnight
 	if len(args) > 0 {
 		if db, err = history.Open(cmd.Context(), args[0]); err != nil {
@@ -136,7 +137,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, s console.IO, args []string) (er
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
 		start, end = db.Span()
-		o.Name = filepath.Base(args[0])
+		where, o.Name = "horizontal forecast "+args[0], filepath.Base(args[0])
 	}
 	given, last, err := f.given(start)
 	if err != nil {
@@ -147,31 +148,31 @@ func (f *forecastFlags) run(cmd *cobra.Command, s console.IO, args []string) (er
 	}
 	o.From, err = f.from.Resolve(start, end, start)
 	if err != nil {
-		return fmt.Errorf("horizontal forecast: --from: %w", err)
+		return fmt.Errorf("%s: --from: %w", where, err)
 	}
 	to, err := f.to.Resolve(start, end, end)
 	if err != nil {
-		return fmt.Errorf("horizontal forecast: --to: %w", err)
+		return fmt.Errorf("%s: --to: %w", where, err)
 	}
 	switch n := to.Sub(o.From) / f.step; {
 	case n < 1:
-		return console.UsageErrorf(cmd, "horizontal forecast: %s to %s is no window of at least one --step", o.From.Format(time.RFC3339), to.Format(time.RFC3339))
+		return console.UsageErrorf(cmd, "%s: %s to %s is no window of at least one --step", where, o.From.Format(time.RFC3339), to.Format(time.RFC3339))
 	case n >= maxForecastValues:
-		return console.UsageErrorf(cmd, "horizontal forecast: the window has %d steps of %s: want at most %d; choose a window with --from and --to, or a longer --step", n, f.step, maxForecastValues)
+		return console.UsageErrorf(cmd, "%s: the window has %d steps of %s: want at most %d; choose a window with --from and --to, or a longer --step", where, n, f.step, maxForecastValues)
 	}
 	all, notes, err := f.series(cmd.Context(), db, given, o.From, to)
 	if err != nil {
-		return fmt.Errorf("horizontal forecast %s: %w", o.Name, err)
+		return fmt.Errorf("%s: %w", where, err)
 	}
 	if steps := int(to.Sub(o.From) / f.step); len(all) > maxForecastValues/steps {
-		return console.UsageErrorf(cmd, "horizontal forecast: %s with %d steps each: want at most %d in all; choose with --workload, --from and --to, or a longer --step", plural.Of(len(all), "series"), steps, maxForecastValues)
+		return console.UsageErrorf(cmd, "%s: %s with %d steps each: want at most %d in all; choose with --workload, --from and --to, or a longer --step", where, plural.Of(len(all), "series"), steps, maxForecastValues)
 	}
 	progress := s.NewProgress("forecasting", int64(len(all)))
 	o.Curves = f.html != "" || f.format == "csv"
 	o.Progress = func(done int) { progress.Set(int64(done), "") }
 	r, err := foresight.Run(cmd.Context(), all, o)
 	if err != nil {
-		return fmt.Errorf("horizontal forecast %s: %w", o.Name, err)
+		return fmt.Errorf("%s: %w", where, err)
 	}
 	progress.Done()
 	r.Notes = append(notes, r.Notes...)

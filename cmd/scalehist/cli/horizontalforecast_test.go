@@ -134,7 +134,7 @@ func TestForecast(t *testing.T) {
 		{path + " --query requests --lead 90s", "multiples of 1m0s"},
 		{path + " --query requests --method best", "must be last"},
 		{path + " --query requests --learn -1s", "not negative"},
-		{path + " --query requests --from +2h", "no window"},
+		{path + " --query requests --from +2h", "metrics.db: 2024-05-28T12:00:00Z to 2024-05-28T12:00:00Z is no window"},
 		{path + " --query requests --html x.txt", "ending"},
 		{path + " -o yaml", "must be text"},
 		{"--load " + load + " --query requests", "needs the history"},

@@ -54,7 +54,7 @@ func TestCron(t *testing.T) {
 		}
 	}
 	// It goes back to zero a cooldown after the end, as any other trigger.
-	s := NewScaler(cronObject(t, "", `"start": "0 8 * * *", "end": "0 9 * * *", "timezone": "Etc/UTC"`), answers{}, start, time.Time{})
+	s := NewScaler(cronObject(t, "", `"start": "0 8 * * *", "end": "0 9 * * *", "timezone": "Etc/UTC"`), answers{}, start.Add(-24*time.Hour), time.Time{})
 	nine := time.Date(2024, 5, 28, 9, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		at   time.Duration
