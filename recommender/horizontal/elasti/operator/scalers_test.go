@@ -18,13 +18,19 @@ type counted struct {
 	closed *int
 }
 
-func (c counted) Close(context.Context) error { *c.closed++; return nil }
+func (c counted) Close(context.Context) error {
+	*c.closed++
+	return nil
+}
 
 // TestScalersAreKept: scalers are made once for a specification and closed once, when it changes or its ElastiService is gone. KubeElasti makes them with every look, and
 // closes them when its loop ends.
 func TestScalersAreKept(t *testing.T) {
 	made, closed := 0, 0
-	kept := newScalers(elasti.Registry{"fake": func(json.RawMessage, time.Duration) (elasti.Scaler, error) { made++; return counted{closed: &closed}, nil }})
+	kept := newScalers(elasti.Registry{"fake": func(json.RawMessage, time.Duration) (elasti.Scaler, error) {
+		made++
+		return counted{closed: &closed}, nil
+	}})
 	of := func(uid types.UID, generation int64, triggers ...string) *service {
 		o := &elastiv1alpha1.ElastiService{}
 		o.UID, o.Generation = uid, generation
