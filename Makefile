@@ -69,7 +69,7 @@ golden: assets ## Accept what everything does now as what it should do: timeline
 	$(GO) test ./harness/trace -run AnnotationsPage -update
 	$(GO) test ./virtualca/config -run Flags -update
 	$(GO) test ./engines -run Verdict -update
-	$(GO) test ./doctor ./report ./report/gate ./report/metrics ./report/ci ./report/compare ./cmd/scalehist/view -update
+	$(GO) test ./doctor ./report ./report/gate ./report/metrics ./report/ci ./report/compare ./backtest/foresight ./cmd/scalehist/view -update
 	$(GO) test ./recommender/api ./virtualca/nodemanager ./virtualca/discovery -run OpenAPI -update
 	$(GO) test ./cmd/scalehist/cli -run Conformance -update-conformance
 	SCALEHIST_UPDATE=1 $(GO) test ./harness/scenario ./recorder/service -run Schema

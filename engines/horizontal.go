@@ -179,6 +179,7 @@ func someTargets(w scalehist.Workloads) string {
 
 // hpaController runs the autoscalers of a replay.
 type hpaController struct {
+	asker
 	*hpa.Controller
 	env harness.ControllerEnv
 	// targets are those of the autoscalers, by their names; taken those whose replicas are theirs.
@@ -235,7 +236,7 @@ func (c *hpaController) Read(object *autoscalingv2.HorizontalPodAutoscaler) (hpa
 	return hpa.Target{
 		SpecReplicas: w.Replicas, StatusReplicas: w.Current, Selector: selectorOf(w), Pods: w.Pods, Err: cmp.Or(err, missing),
 		Update: func(replicas int32) error { return c.env.Workloads.Scale(c.ctx, target, replicas) },
-	}, &hpaMetrics{c.env.Meter, c.now, w}
+	}, &hpaMetrics{&c.asker, c.env.Meter, c.now, w}
 }
 
 // Run implements scalehist.Controller.
@@ -356,6 +357,7 @@ func reading(m *hpa.Metric) scalehist.MetricReading {
 
 // hpaMetrics are the metrics APIs of a replay, for the pods of one workload.
 type hpaMetrics struct {
+	asker *asker
 	meter *load.Meter
 	now   time.Time
 	w     scalehist.Workload
@@ -412,7 +414,7 @@ func (m *hpaMetrics) External(metric autoscalingv2.MetricIdentifier) ([]int64, e
 	if err := m.failure(metric.Name); err != nil {
 		return nil, err
 	}
-	values, err := askLoad(m.meter, []string{m.w.Namespace}, metric.Name, m.now)
+	values, err := m.asker.ask(m.meter, []string{m.w.Namespace}, metric.Name, m.now)
 	if err != nil {
 		return nil, err
 	}
