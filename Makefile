@@ -12,6 +12,10 @@ COUNT    ?= 6
 SEED     ?= 1
 # What takes longest is begun first: go test keeps the order of its arguments.
 LONGEST   = ./scenarios ./cmd/scalehist/cli ./recorder ./harness/kvcl/crosscheck
+# What the race detector makes ten times slower and sees nothing in, because one goroutine works, or other programs do: packages, and tests of others.
+# They run without it; the scenarios run in memory with it, and on real control planes without.
+UNRACED       = backtest/contest|internal/(attack|deps|docstest|mutation|release)|virtualca/conformance
+UNRACED_TESTS = TestScaffoldsPass|TestReportInBrowser|TestNothingOfOthersActs|TestReusableWorkflow|TestDoctorOfCopy|TestVerdictSeesWhatIsBroken|TestAgreesWithRealRuns|TestJudgedAsItSaysItself|TestSnapshotsAreWhatWasSeen|TestFixtures|TestDressedCanaries|TestCanariesEverywhere|TestLeaks|TestFixtureMessages|TestPowerCutWhileReplaced|TestAnswersAsPrometheusDoes|TestErrorsQuoteLittle|TestSameBytes
 # What make quick leaves out: packages that boot API servers, run programs or build them, and half a minute of replays each.
 SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|engines/realca|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|recommender/(horizontal/elasti|vertical)/operator|internal/(attack|deps|docstest|mutation|release)
 BENCH    ?= .
@@ -19,7 +23,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X $(MODULE)/cmd/scalehist/console.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help quick models recommender-tables scenarios test record record-check golden lint crosscheck bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
+.PHONY: help quick models recommender-tables scenarios test test-json record record-check golden lint crosscheck bench bench-keep fuzz mutation attack build image release-extras release-check install gitdiff clean assets web web-test web-shots proto truth
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,9 +32,20 @@ scenarios: assets ## Run the regression suite: one line per scenario, reports an
 	@mkdir -p $(GEN)
 	$(GINKGO) run --procs=$(PROCS) --randomize-all --keep-going $$(test -t 1 || echo --no-color) ./scenarios
 
-test: assets ## Run every test with the race detector, the scenarios included; JUnit under gen/
+test: assets ## Run every test, the scenarios included; JUnit under gen/
 	@mkdir -p $(GEN)
-	$(TOOL) gotestsum --format=pkgname --format-hide-empty-pkg --junitfile=$(GEN)/test.xml -- -race -timeout=30m $(LONGEST) ./...
+	$(TOOL) gotestsum --format=pkgname --format-hide-empty-pkg --junitfile=$(GEN)/test.xml --raw-command -- $(MAKE) --no-print-directory --silent test-json
+
+# What go test -json prints of all tests. The scenarios in memory run beside the others.
+test-json:
+	@failed=0; run() { $(GO) test -json -timeout=30m "$$@" || failed=1; }; \
+	packages=$$($(GO) list $(LONGEST) ./...); \
+	SCALEHIST_CONTROL_PLANE=memory $(GO) test -json -race ./scenarios >$(GEN)/memory.json & memory=$$!; \
+	run -race -skip '^($(UNRACED_TESTS))$$' $$(echo "$$packages" | grep -vxE '$(MODULE)/(scenarios|$(UNRACED))'); \
+	wait $$memory || failed=1; cat $(GEN)/memory.json; \
+	run ./scenarios $$(echo "$$packages" | grep -xE '$(MODULE)/($(UNRACED))'); \
+	run -run '^($(UNRACED_TESTS))$$' $$(grep -rlE --include='*_test.go' '^func ($(UNRACED_TESTS))\(' . | xargs -n1 dirname | sort -u); \
+	exit $$failed
 
 quick: ## Run the tests that need no API server, browser or other program: under two minutes on two cores
 	KUBEBUILDER_ASSETS=/nowhere $(GO) test -short $$($(GO) list ./... | grep -vxE '$(MODULE)/($(SLOW))')
@@ -54,7 +69,7 @@ golden: assets ## Accept what everything does now as what it should do: timeline
 	$(GO) test ./harness/trace -run AnnotationsPage -update
 	$(GO) test ./virtualca/config -run Flags -update
 	$(GO) test ./engines -run Verdict -update
-	$(GO) test ./doctor ./report ./report/gate ./report/metrics ./report/ci ./report/compare ./cmd/scalehist/view -update
+	$(GO) test ./doctor ./report ./report/gate ./report/metrics ./report/ci ./report/compare ./backtest/foresight ./cmd/scalehist/view -update
 	$(GO) test ./recommender/api ./recommender/vertical/remote/serve ./virtualca/nodemanager ./virtualca/discovery -run OpenAPI -update
 	$(GO) test ./cmd/scalehist/cli -run Conformance -update-conformance
 	SCALEHIST_UPDATE=1 $(GO) test ./harness/scenario ./recorder/service -run Schema

@@ -204,7 +204,7 @@ type WorkResult struct {
 	LongestUnreadySeconds float64 `json:"longestUnreadySeconds,omitempty"`
 	// Used is what the replicas used together over time: of cpu in cores, of memory in bytes.
 	Used []UsedAt `json:"used,omitempty"`
-	// Held is the part of Served that came while nobody was ready, and waited.
+	// Held is the part of Served that came while nobody was ready, and waited; nil where work is not held.
 	Held *HeldWork `json:"held,omitempty"`
 }
 

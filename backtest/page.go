@@ -1,8 +1,6 @@
 package backtest
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -10,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/curvepage"
 	"github.com/scalehist/scalehist/internal/curveplot"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/recommender/vertical/trial"
@@ -17,11 +16,6 @@ import (
 
 // maxCharts bounds the charts of a page: each takes some 30 kB.
 const maxCharts = 200
-
-const pageStyle = `:root{color-scheme:light dark}body{font:14px/1.5 system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;max-width:1040px;margin:24px auto;padding:0 16px}
-table{border-collapse:collapse;margin:12px 0}th,td{padding:3px 10px;text-align:right;border-bottom:1px solid #8884}th:nth-child(-n+2),td:nth-child(-n+2){text-align:left}
-.front{font-weight:600}summary{cursor:pointer;font-weight:600;margin:12px 0 4px}svg.chart{width:100%;height:auto}pre{overflow:auto}.scroll{overflow-x:auto}
-` + curveplot.Style
 
 // page is what the template shows.
 type page struct {
@@ -95,11 +89,7 @@ func (r *Report) HTML(w io.Writer) error {
 	if err := pageTemplate.Execute(&body, p); err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	sum := sha256.Sum256([]byte(pageStyle))
-	_, err := fmt.Fprintf(w, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"+
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"scalehist\">\n<title>%s · backtest · scalehist</title>\n<style>%s</style>\n</head>\n<body>\n%s</body>\n</html>\n",
-		base64.StdEncoding.EncodeToString(sum[:]), template.HTMLEscapeString(r.History), pageStyle, body.String())
-	return err
+	return curvepage.Write(w, r.History+" · backtest", body.String())
 }
 
 // chart draws usage, request, target and bounds of a container, with its events.

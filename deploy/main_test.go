@@ -2,14 +2,13 @@ package deploy
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/apitest"
 )
 
 // cluster is a real API server with the rules and the admission of a real cluster: RBAC, and PodSecurity.
@@ -22,19 +21,9 @@ var apiServer = func() map[string]string {
 	return flags
 }()
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	plane, err := kvcl.Start(context.Background(), kvcl.Options{Now: time.Now(), APIServerFlags: apiServer})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	cluster = plane.RESTConfig()
-	code := m.Run()
-	if err := plane.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+func TestMain(m *testing.M) {
+	os.Exit(apitest.Run(m, apiServer, func(_ context.Context, server *kvcl.APIServer) error {
+		cluster = server.RESTConfig()
+		return nil
+	}))
 }

@@ -20,7 +20,7 @@ import (
 
 	"github.com/scalehist/scalehist/cmd/scalehist/cli"
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
-	"github.com/scalehist/scalehist/internal/vpatest"
+	"github.com/scalehist/scalehist/harness/kvcl/apitest"
 	"github.com/scalehist/scalehist/recommender/vertical/operator"
 )
 
@@ -57,7 +57,7 @@ spec:
 // TestVertical: a real API server takes every object; the pod is let into its namespace; dry, the account may read what recommending takes, and
 // write nothing; with deploy/vertical-write it may write what is recommended, and no more.
 func TestVertical(t *testing.T) {
-	if err := vpatest.Define(t.Context(), cluster); err != nil {
+	if err := apitest.DefineVPAs(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
 	for text := range strings.SplitSeq(verticalObjects, "---\n") {

@@ -41,6 +41,7 @@ func Elasti() harness.NewController {
 
 // elastiController runs the ElastiServices of a replay.
 type elastiController struct {
+	asker
 	env      harness.ControllerEnv
 	registry elasti.Registry
 	// services are in the order of their names.
@@ -232,5 +233,5 @@ func (c *elastiController) Ask(_ context.Context, query string, at time.Time) ([
 	for _, s := range c.services {
 		namespaces = append(namespaces, s.target.Namespace)
 	}
-	return askLoad(c.env.Meter, namespaces, query, at)
+	return c.ask(c.env.Meter, namespaces, query, at)
 }

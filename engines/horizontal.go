@@ -138,7 +138,9 @@ func (c *hpaController) set(now time.Time, object *autoscalingv2.HorizontalPodAu
 	if known {
 		return nil
 	}
-	if _, err := c.env.Workloads.Target(target); errors.Is(err, scalehist.ErrNoWorkload) {
+	if target.Kind == "DaemonSet" {
+		c.env.Warn(fmt.Sprintf("%s: its target %s has no scale: it has a pod for each node, and stays so", name, target))
+	} else if _, err := c.env.Workloads.Target(target); errors.Is(err, scalehist.ErrNoWorkload) {
 		c.env.Warn(fmt.Sprintf("%s: its target %s is not there when it comes; there are %s", name, target, someTargets(c.env.Workloads)))
 	}
 	return c.take(name, target)
@@ -177,6 +179,7 @@ func someTargets(w scalehist.Workloads) string {
 
 // hpaController runs the autoscalers of a replay.
 type hpaController struct {
+	asker
 	*hpa.Controller
 	env harness.ControllerEnv
 	// targets are those of the autoscalers, by their names; taken those whose replicas are theirs.
@@ -227,10 +230,13 @@ func (c *hpaController) Read(object *autoscalingv2.HorizontalPodAutoscaler) (hpa
 	target := targetOf(object)
 	err := c.take(nameOf(object), target)
 	w, missing := c.env.Workloads.Target(target)
+	if missing == nil && err == nil && !c.taken[target] {
+		missing = fmt.Errorf("%s has no scale: %w", target, scalehist.ErrNoWorkload)
+	}
 	return hpa.Target{
 		SpecReplicas: w.Replicas, StatusReplicas: w.Current, Selector: selectorOf(w), Pods: w.Pods, Err: cmp.Or(err, missing),
 		Update: func(replicas int32) error { return c.env.Workloads.Scale(c.ctx, target, replicas) },
-	}, &hpaMetrics{c.env.Meter, c.now, w}
+	}, &hpaMetrics{&c.asker, c.env.Meter, c.now, w}
 }
 
 // Run implements scalehist.Controller.
@@ -351,6 +357,7 @@ func reading(m *hpa.Metric) scalehist.MetricReading {
 
 // hpaMetrics are the metrics APIs of a replay, for the pods of one workload.
 type hpaMetrics struct {
+	asker *asker
 	meter *load.Meter
 	now   time.Time
 	w     scalehist.Workload
@@ -407,7 +414,7 @@ func (m *hpaMetrics) External(metric autoscalingv2.MetricIdentifier) ([]int64, e
 	if err := m.failure(metric.Name); err != nil {
 		return nil, err
 	}
-	values, err := askLoad(m.meter, []string{m.w.Namespace}, metric.Name, m.now)
+	values, err := m.asker.ask(m.meter, []string{m.w.Namespace}, metric.Name, m.now)
 	if err != nil {
 		return nil, err
 	}

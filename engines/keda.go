@@ -46,6 +46,7 @@ func KEDA(options hpa.Options) harness.NewController {
 
 // kedaController runs the ScaledObjects of a replay.
 type kedaController struct {
+	asker
 	env  harness.ControllerEnv
 	hpas *hpa.Controller
 	// scaled are in the order of their names.
@@ -238,7 +239,7 @@ func (c *kedaController) Read(object *autoscalingv2.HorizontalPodAutoscaler) (hp
 	return hpa.Target{
 		SpecReplicas: w.Replicas, StatusReplicas: w.Current, Selector: selectorOf(w), Pods: w.Pods, Err: err,
 		Update: func(replicas int32) error { return c.env.Workloads.Scale(c.ctx, s.target, replicas) },
-	}, &kedaMetrics{hpaMetrics{c.env.Meter, c.now, w}, c, s}
+	}, &kedaMetrics{hpaMetrics{&c.asker, c.env.Meter, c.now, w}, c, s}
 }
 
 // kedaMetrics are the metrics APIs of a replay, of which KEDA serves the external one.
@@ -275,5 +276,5 @@ func (c *kedaController) Ask(_ context.Context, query string, at time.Time) ([]f
 	for _, s := range c.scaled {
 		namespaces = append(namespaces, s.target.Namespace)
 	}
-	return askLoad(c.env.Meter, namespaces, query, at)
+	return c.ask(c.env.Meter, namespaces, query, at)
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,6 +26,11 @@ func fixtures(t *testing.T) []string {
 // replayed plays a fixture in memory with an engine.
 func replayed(t *testing.T, db, engine string, opts ...harness.Option) *scalehist.ReplayReport {
 	t.Helper()
+	return replayedFor(t, db, engine, (*harness.Replayer).RecordDuration, opts...)
+}
+
+func replayedFor(t *testing.T, db, engine string, long func(*harness.Replayer) time.Duration, opts ...harness.Option) *scalehist.ReplayReport {
+	t.Helper()
 	a, err := Named(engine)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +44,7 @@ func replayed(t *testing.T, db, engine string, opts ...harness.Option) *scalehis
 			t.Error(err)
 		}
 	}()
-	got, err := r.Replay(t.Context(), r.RecordDuration())
+	got, err := r.Replay(t.Context(), long(r))
 	if err != nil {
 		t.Fatal(err)
 	}

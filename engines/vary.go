@@ -144,6 +144,9 @@ func (f ObjectField) find(docs [][]byte) (int, error) {
 		found = i
 	}
 	if found < 0 {
+		if slices.Contains([]string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Pod"}, f.Kind) {
+			return 0, fmt.Errorf("%s: a %s is what was recorded, and configures nothing: vary minReplicas and maxReplicas of an autoscaler of its replicas, or minAllowed and maxAllowed of one of its requests", f, f.Kind)
+		}
 		whole := fmt.Sprintf("%s/%s/%s", f.Kind, f.Namespace, f.Name)
 		return 0, fmt.Errorf("%s: there is no such object: there are %s%s", f, strings.Join(known, ", "), near.Suggest(whole, known))
 	}

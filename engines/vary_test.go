@@ -96,7 +96,7 @@ func TestVaryErrors(t *testing.T) {
 		hpa + "spec.metrics[first]":             "[first] is neither an index nor a quoted key",
 		"HorizontalPodAutoscaler/wep:spec.x":    "HorizontalPodAutoscaler/wep:spec.x: there is no such object: there are HorizontalPodAutoscaler/shop/web, HorizontalPodAutoscaler/default/web, VerticalPodAutoscaler/default/web",
 		"HorizontalPodAutoscaler/web:spec.x":    "there are several: name the namespace, as in HorizontalPodAutoscaler/shop/web",
-		"Deployment/web:spec.replicas":          "there is no such object",
+		"Deployment/web:spec.replicas":          "vary minReplicas and maxReplicas of an autoscaler of its replicas",
 		hpa + "spec.maxReplica":                 `HorizontalPodAutoscaler/shop/web:spec.maxReplica: with much: spec: unknown key "maxReplica"; did you mean "maxReplicas" or "minReplicas"?`,
 		hpa + "spec.metrics[1].resource.name":   "there is no such field: spec.metrics has no element 1, it has 1",
 		hpa + "spec[0]":                         "there is no such field: spec is no list",

@@ -407,7 +407,8 @@ func (c *vpaController) observe(now time.Time, w *scalehist.Workload, p *corev1.
 		s := &p.Status.ContainerStatuses[i]
 		if end := s.LastTerminationState.Terminated; s.RestartCount > known.restarts[s.Name] && end != nil && end.Reason == "OOMKilled" {
 			if err := c.recommender.OOM(name, s.Name, end.FinishedAt.Time, p.Spec.Containers[i].Resources.Requests[corev1.ResourceMemory]); err != nil {
-				return err
+				// One that is noticed after the memory interval that it fell into is not counted: upstream logs a warning, and goes on.
+				c.env.Warn(fmt.Sprintf("%s: %s", vpaName, err))
 			}
 		}
 		known.restarts[s.Name] = s.RestartCount

@@ -2,13 +2,13 @@ package recorder
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/apitest"
 )
 
 // cluster is the API server all tests of the package share; each test works in a namespace of its own and removes its
@@ -25,21 +25,8 @@ func TestMain(m *testing.M) {
 	if run, ok := children[os.Getenv(childRole)]; ok {
 		os.Exit(run())
 	}
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	var err error
-	server, err = kvcl.StartAPIServer(context.Background(), kvcl.Options{APIServerFlags: apiServer})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	cluster = server.RESTConfig()
-	code := m.Run()
-	if err := server.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	os.Exit(apitest.Run(m, apiServer, func(_ context.Context, started *kvcl.APIServer) error {
+		server, cluster = started, started.RESTConfig()
+		return nil
+	}))
 }

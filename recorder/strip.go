@@ -10,7 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/caflags"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // strip drops, as soon as an object is decoded, what a history does not keep: that keeps memory small and secrets out
@@ -36,7 +36,7 @@ func strip(o scalehist.Object) {
 
 // keep makes o what the history keeps of it.
 func keep(o scalehist.Object) {
-	kept, ok := history.Kept(o)
+	kept, ok := projection.Of(o)
 	if !ok {
 		stripMeta(o)
 		return

@@ -215,7 +215,7 @@ func workSentence(m scalehist.WorkResult) string {
 	if m.Lost > 0 {
 		text += fmt.Sprintf(", %.6g was lost", m.Lost)
 	}
-	if h := m.Held; h != nil {
+	if h := m.Held; h != nil && h.Work > 0 {
 		text += fmt.Sprintf(", of which %.6g waited for a first replica: half of it %.4gs or less, 99 %% %.4gs, all of it %.4gs", h.Work, h.P50Seconds, h.P99Seconds, h.MaxSeconds)
 	}
 	if m.Waiting > 0 {

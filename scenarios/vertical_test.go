@@ -27,8 +27,10 @@ func std4(nodes, most int) workload.Group {
 	}
 }
 
-// sized runs the Vertical Pod Autoscaler on the ReplicaSet web with a load (YAML), in a mode.
-func sized(name, mode, more string, series string) []harness.Option {
+// sized runs the Vertical Pod Autoscaler, with its flags, on the ReplicaSet web with a load (YAML), in a mode.
+func sized(name, mode, more, series string, flags ...string) []harness.Option {
+	f, err := vpa.ParseFlags(flags)
+	Expect(err).NotTo(HaveOccurred())
 	objects, err := engines.ParseObjects([]byte(fmt.Sprintf(`{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: web}, spec: {
 		targetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, updatePolicy: {updateMode: %s}%s}}`, mode, more)))
 	Expect(err).NotTo(HaveOccurred())
@@ -37,7 +39,7 @@ func sized(name, mode, more string, series string) []harness.Option {
 	return []harness.Option{
 		ClusterAutoscaler(),
 		harness.With(func(s *harness.Settings) { s.Name = name }),
-		harness.WithController(engines.VPA(vpa.DefaultFlags())), harness.WithObjects(objects...), harness.WithLoad(source),
+		harness.WithController(engines.VPA(f)), harness.WithObjects(objects...), harness.WithLoad(source),
 	}
 }
 
@@ -58,16 +60,11 @@ var _ = Describe("The vertical pod autoscaler", func() {
 	It("shrinks a service that asks for five times what it uses, and two nodes are removed", func(ctx SpecContext) {
 		report := Replay(ctx, Recording("over-requested"), ClusterAutoscaler(), harness.WithController(engines.VPA(vpa.DefaultFlags())))
 
-		most := func(text string) Amount {
-			a, err := ParseAmount(text)
-			Expect(err).NotTo(HaveOccurred())
-			return a
-		}
 		every, none := Exactly(12), Exactly(0)
 		Expect(report).To(HaveReplicas(map[string]Replicas{"web": {
 			SizedBy: "vpa", Evicted: &every, OOMKills: &none,
-			Requests:     Requests{"c": {corev1.ResourceCPU: most("<= 300m"), corev1.ResourceMemory: most("400Mi..600Mi")}},
-			PeakRequests: Requests{"c": {corev1.ResourceCPU: most("1"), corev1.ResourceMemory: most("1Gi")}},
+			Requests:     Requests{"c": {corev1.ResourceCPU: amount("<= 300m"), corev1.ResourceMemory: amount("400Mi..600Mi")}},
+			PeakRequests: Requests{"c": {corev1.ResourceCPU: amount("1"), corev1.ResourceMemory: amount("1Gi")}},
 		}}), "every replica is evicted once, and asks for what it uses and a margin")
 		Expect(report).To(KeepMetric("recommendation.quality.cpu", ">= 90%"))
 		Expect(report.ScaledDownNodeGroups["workers"]).To(BeNumerically(">=", 2))

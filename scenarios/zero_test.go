@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/load"
+	"github.com/scalehist/scalehist/report/metrics"
 )
 
 // night is what the service of queue() has to do: ten requests a second until the fifth minute, none in the night, which ends in the 30th. What comes while
@@ -41,7 +42,7 @@ var _ = Describe("Scaling to zero", func() {
 		Expect(report.ScaledUpNodeGroups).To(HaveKeyWithValue("workers", 1))
 		Expect(wantedReplicas(report, 40*time.Minute)).To(Equal(2))
 		work := webOf(report).Work[0]
-		Expect(work.Held).NotTo(BeNil(), "nothing waited")
+		Expect(work.Held.Work).To(BeNumerically(">", 0), "nothing waited")
 		// A poll of up to 30 s, a loop of the autoscaler, and a minute for the node.
 		Expect(work.Held.MaxSeconds).To(And(BeNumerically(">=", 60), BeNumerically("<=", 120)))
 		Expect(work.Held.P50Seconds).To(BeNumerically("~", work.Held.MaxSeconds/2, 1))
@@ -55,6 +56,7 @@ var _ = Describe("Scaling to zero", func() {
 		work := webOf(report).Work[0]
 		Expect(work.Held.MaxSeconds).To(BeNumerically("~", 120, 1e-6))
 		Expect(work.Lost).To(And(BeNumerically(">=", 10*110), BeNumerically("<=", 10*180)))
+		Expect(*metrics.Of(report).Get("held.lost").Value).To(BeNumerically("~", 100*work.Lost/work.In, 1e-9))
 	}, SpecTimeout(2*time.Minute))
 
 	It("flaps at the threshold without a cooldown, and not with one", func(ctx SpecContext) {
@@ -69,7 +71,8 @@ var _ = Describe("Scaling to zero", func() {
 
 		Expect(webOf(without).ScaledDown).To(BeNumerically(">", 20), "%+v", webOf(without).Replicas)
 		Expect(webOf(with).ScaledDown).To(BeEquivalentTo(0), "%+v", webOf(with).Replicas)
-		Expect(webOf(without).Work[0].Held).NotTo(BeNil(), "nothing waited: %+v", webOf(without).Replicas)
-		Expect(webOf(with).Work[0].Held).To(BeNil())
+		Expect(webOf(without).Work[0].Held.Work).To(BeNumerically(">", 0), "nothing waited: %+v", webOf(without).Replicas)
+		Expect(webOf(with).Work[0].Held.Work).To(BeZero())
+		Expect(*metrics.Of(with).Get("held.share").Value).To(BeZero())
 	}, SpecTimeout(2*time.Minute))
 })

@@ -25,6 +25,9 @@ const (
 )
 
 const (
+	// evictionTakes is how long the evictions that pass take together: between them and the next one comes what takes no time, such as a replacement
+	// that is Ready at once. One took 8 ms in real runs.
+	evictionTakes = 10 * time.Millisecond
 	// evictionRetry is the time between two tries of a refused eviction, gonePoll between two looks for pods that
 	// terminate, terminationHeadroom how much longer than allowed that may take.
 	evictionRetry       = 10 * time.Second
@@ -40,6 +43,8 @@ type deletion struct {
 	stage       stage
 	// next is when to act next, began when the stage began.
 	next, began time.Time
+	// tried is when evictions of this step were asked for first, or last again.
+	tried time.Time
 	// steps are the pods still to evict by priority, the present step first; termination is what that step allows.
 	steps []drainStep
 	// refused are pods of the present step whose eviction is tried again, leaving those on their way out.

@@ -30,6 +30,8 @@ type testCluster struct {
 	// refuse makes evictions of a pod fail, stubborn lets a pod stay after its eviction, failTaint fails SetTaints of
 	// a node.
 	refuse, stubborn, failTaint map[string]bool
+	// atOnce is how many evictions pass before time goes on; 0 is any number.
+	atOnce, passed int
 }
 
 func (c *testCluster) Cluster() *scalehist.Objects { return &c.objects }
@@ -37,11 +39,12 @@ func (c *testCluster) Cluster() *scalehist.Objects { return &c.objects }
 func (c *testCluster) Evict(_ context.Context, namespace, name string) error {
 	c.evicted = append(c.evicted, name)
 	switch {
-	case c.refuse[name]:
+	case c.refuse[name], c.atOnce > 0 && c.passed == c.atOnce:
 		return errors.New("the budget needs it")
 	case c.stubborn[name]:
 		return nil
 	}
+	c.passed++
 	for i, p := range c.objects.Pods {
 		if p.Namespace == namespace && p.Name == name {
 			c.objects.Pods = slices.Delete(slices.Clone(c.objects.Pods), i, i+1)
@@ -82,6 +85,7 @@ func (c *testCluster) Cordon(_ context.Context, node string, on bool) error {
 
 // advance lets the provider's events become true in the cluster.
 func (c *testCluster) advance(p *cloudprovider.Provider, now time.Time) {
+	c.passed = 0
 	for _, e := range p.Advance(now) {
 		switch e.Type {
 		case cloudprovider.NodeJoined:

@@ -163,6 +163,35 @@ func TestRefusedEviction(t *testing.T) {
 	}
 }
 
+// TestBudgetThatRefills: of five pods whose budget lets two go at a time and is full again at once, none waits for the next try; where it is not
+// full again, the next try is 10 seconds after the first.
+func TestBudgetThatRefills(t *testing.T) {
+	nodes := nodesOf("a", 2)
+	pods := []*corev1.Pod{on("a-1", testPod("q", "web", "3", "1Gi"))}
+	for _, name := range []string{"p1", "p2", "p3", "p4", "p5"} {
+		pods = append(pods, on("a-0", testPod(name, "web", "100m", "1Gi")))
+	}
+	c := &testCluster{objects: scalehist.Objects{Nodes: nodes, Pods: pods}, atOnce: 2}
+	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 2, 5)}, quick(), cloudprovider.Options{})
+	if diff := cmp.Diff([]string{"1m35.02s a-0"}, gone(r.loops(0, 2*time.Minute))); diff != "" {
+		t.Errorf("removed (-want +got):\n%s", diff)
+	}
+	c = &testCluster{objects: scalehist.Objects{Nodes: nodes, Pods: pods}, refuse: map[string]bool{"p5": true}}
+	r = start(t, c, []scalehist.NodeGroup{smallGroup("a", 2, 5)}, quick(), cloudprovider.Options{})
+	r.loops(0, 90*time.Second)
+	var tries []time.Duration
+	for range 4 {
+		at, _ := r.a.NextWork()
+		if _, err := r.a.Work(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		tries = append(tries, at.Sub(testStart))
+	}
+	if want := []time.Duration{95 * time.Second, 95010 * time.Millisecond, 105 * time.Second, 115 * time.Second}; !slices.Equal(tries, want) {
+		t.Errorf("evictions are tried at %v, want %v", tries, want)
+	}
+}
+
 func TestPodThatDoesNotTerminate(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Nodes: nodesOf("a", 2), Pods: []*corev1.Pod{on("a-0", testPod("p", "web", "1", "1Gi")), on("a-1", testPod("q", "web", "3", "1Gi"))}},
 		stubborn: map[string]bool{"p": true}}

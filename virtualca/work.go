@@ -144,7 +144,7 @@ func (l *loop) nextStep(ctx context.Context, x *deletion) {
 		return
 	}
 	x.stage, x.began, x.next = stageEvicting, l.now, l.now
-	x.refused, x.leaving = x.steps[0].pods, nil
+	x.refused, x.leaving, x.tried = x.steps[0].pods, nil, time.Time{}
 	for _, p := range x.steps[0].daemonSet {
 		l.event("ScaleDown", podObject(p), "deleting pod for node scale down")
 		// Best effort: the node goes anyway.
@@ -154,8 +154,12 @@ func (l *loop) nextStep(ctx context.Context, x *deletion) {
 	}
 }
 
-// evict asks for evictions, again for those that were refused.
+// evict asks for evictions, again for those that were refused. One that is refused after others passed is not tried yet in a real cluster, where they
+// follow each other: it is asked for once more when what takes no time has come of the others.
 func (l *loop) evict(ctx context.Context, x *deletion) {
+	if !l.now.Before(x.tried.Add(evictionRetry)) {
+		x.tried = l.now
+	}
 	leaving, refused, last := drain.Evict(x.refused, func(p *corev1.Pod) error {
 		l.event("ScaleDown", podObject(p), "deleting pod for node scale down")
 		return l.a.cluster.Evict(ctx, p.Namespace, p.Name)
@@ -164,8 +168,10 @@ func (l *loop) evict(ctx context.Context, x *deletion) {
 	switch {
 	case len(refused) == 0:
 		x.stage, x.began, x.next = stageTerminating, l.now, l.now
-	case l.now.Add(evictionRetry).Before(x.began.Add(l.a.settings.Down.MaxEvictionTime)):
-		x.next = l.now.Add(evictionRetry)
+	case len(leaving) > 0 && l.now.Add(evictionTakes).Before(x.began.Add(l.a.settings.Down.MaxEvictionTime)):
+		x.next = l.now.Add(evictionTakes)
+	case x.tried.Add(evictionRetry).Before(x.began.Add(l.a.settings.Down.MaxEvictionTime)):
+		x.next = x.tried.Add(evictionRetry)
 	default:
 		for _, p := range refused {
 			l.event("ScaleDownFailed", podObject(p), "failed to delete pod for ScaleDown")

@@ -8,8 +8,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -29,17 +27,9 @@ type Proxy struct {
 
 // NewProxy forwards to the provider at an address (host:port); tls nil is plain text on its side. Close it.
 func NewProxy(address string, tls *externalgrpc.TLSFiles, log *Log) (*Proxy, error) {
-	creds := insecure.NewCredentials()
-	if tls != nil {
-		c, err := tls.ClientConfig()
-		if err != nil {
-			return nil, err
-		}
-		creds = credentials.NewTLS(c)
-	}
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(creds))
+	conn, err := tls.Dial(address)
 	if err != nil {
-		return nil, fmt.Errorf("provider at %s: %w", address, err)
+		return nil, err
 	}
 	return &Proxy{conn: conn, log: log}, nil
 }
@@ -49,15 +39,11 @@ func (p *Proxy) Close() error { return p.conn.Close() }
 
 // Server answers as the provider does; tls nil is plain text. The caller serves and stops it.
 func (p *Proxy) Server(tls *externalgrpc.TLSFiles) (*grpc.Server, error) {
-	opts := []grpc.ServerOption{grpc.UnknownServiceHandler(p.forward)}
-	if tls != nil {
-		c, err := tls.ServerConfig()
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, grpc.Creds(credentials.NewTLS(c)))
+	creds, err := tls.Serve()
+	if err != nil {
+		return nil, err
 	}
-	return grpc.NewServer(opts...), nil
+	return grpc.NewServer(creds, grpc.UnknownServiceHandler(p.forward)), nil
 }
 
 // methods of the contract, by their full names.

@@ -134,7 +134,7 @@ func truthOf(s *Scenario, o Options, runs []*truth.Run) *truth.File {
 	for i, r := range runs {
 		r.Run = i + 1
 		f.Runs = append(f.Runs, *r)
-		end := scalehist.Outcome{ScaledUp: r.ScaledUp, ScaledDown: r.ScaledDown, FinalSizes: r.FinalSizes, UnschedulableAtEnd: len(r.UnschedulableAtEnd)}
+		end := r.Outcome()
 		if !slices.ContainsFunc(f.Outcomes, func(o scalehist.Outcome) bool { return reflect.DeepEqual(o, end) }) {
 			f.Outcomes = append(f.Outcomes, end)
 		}

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +19,10 @@ type nodePods struct {
 	seen []*corev1.Pod
 	// on are the nodes they are on; nil for a node that is not known.
 	on map[types.UID]*nodeLedger
+	// asks are what they asked for last, by name: that of a DaemonSet comes again under its name.
+	asks map[types.NamespacedName]map[string]string
+	// resized are the nodes on which one asks for something else than it did: what they offer changes again when the old one has stopped.
+	resized map[*nodeLedger]bool
 }
 
 // look notes those that came and went since the last look, both in creation order. A pod that goes with its node is not among the
@@ -28,7 +34,7 @@ func (n *nodePods) look(l *Ledger, o *scalehist.Objects) {
 		return // the same list: no pod changed
 	}
 	if n.on == nil {
-		n.on = map[types.UID]*nodeLedger{}
+		n.on, n.asks, n.resized = map[types.UID]*nodeLedger{}, map[types.NamespacedName]map[string]string{}, map[*nodeLedger]bool{}
 	}
 	for _, p := range o.Pods {
 		// Both lists are in creation order: what is in between is gone.
@@ -40,7 +46,7 @@ func (n *nodePods) look(l *Ledger, o *scalehist.Objects) {
 			n.came(l, p)
 			continue
 		}
-		if was := old[0]; was != p && was.Spec.NodeName != p.Spec.NodeName {
+		if was := old[0]; was != p && (was.Spec.NodeName != p.Spec.NodeName || virtual.FollowsNode(p) && p.Spec.NodeName != "" && !maps.Equal(n.asks[scalehist.NameOf(p)], l.asked(p))) {
 			n.went(l, was)
 			n.came(l, p)
 		}
@@ -56,15 +62,29 @@ func (n *nodePods) came(l *Ledger, p *corev1.Pod) {
 		return
 	}
 	n.on[p.UID] = l.byNode[p.Spec.NodeName]
-	owner := metav1.GetControllerOfNoCopy(p)
+	owner, asks := metav1.GetControllerOfNoCopy(p), l.asked(p)
+	if was, known := n.asks[scalehist.NameOf(p)]; known && !maps.Equal(was, asks) {
+		l.remeasure, n.resized[n.on[p.UID]] = true, true // the node has other room for the pods of workloads
+	}
+	n.asks[scalehist.NameOf(p)] = asks
 	l.batch.NodePods = append(l.batch.NodePods, scalehist.NodePod{Namespace: p.Namespace, Name: p.Name, NodeName: p.Spec.NodeName,
-		Owner: owner.Kind + "/" + owner.Name, Requests: l.amounts.of(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))})
+		Owner: owner.Kind + "/" + owner.Name, Requests: asks})
+}
+
+// asked is what a pod asks for.
+func (l *Ledger) asked(p *corev1.Pod) map[string]string {
+	return l.amounts.of(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
 }
 
 func (n *nodePods) went(l *Ledger, p *corev1.Pod) {
 	node := n.on[p.UID]
 	delete(n.on, p.UID)
-	if node != nil && node.gone.IsZero() {
+	switch {
+	case node == nil:
+	case !node.gone.IsZero():
+		delete(n.asks, scalehist.NameOf(p))
+	default:
+		l.remeasure = l.remeasure || n.resized[node]
 		l.batch.NodePodsGone = append(l.batch.NodePodsGone, scalehist.NameOf(p).String())
 	}
 }

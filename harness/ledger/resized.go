@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/scalehist/scalehist"
 )
@@ -22,7 +21,7 @@ func (l *Ledger) resizedPod(p *corev1.Pod) {
 	if known == nil {
 		return // it is not here: this replay lost it earlier, or it belongs to its node
 	}
-	asks := l.amounts.of(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
+	asks := l.asked(p)
 	if maps.Equal(asks, known.asks) {
 		return
 	}

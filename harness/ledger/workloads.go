@@ -225,7 +225,7 @@ func (l *Ledger) Controllers(out *scalehist.ReplayReport, balances []load.Entry)
 					In: micro(b.Balance.In), Served: micro(b.Balance.Served), Lost: micro(b.Balance.Lost), Waiting: micro(b.Balance.Waiting),
 					Throttled: micro(b.Balance.Throttled), Requested: micro(b.Balance.Requested), Slack: micro(b.Balance.Slack), Overrun: micro(b.Balance.Overrun),
 					UnknownSeconds: micro(b.Balance.Unknown), LimitSeconds: limit(s), Late: micro(b.Balance.Late),
-					UnreadySeconds: micro(b.Balance.Unready), LongestUnreadySeconds: micro(b.Balance.LongestUnready), Used: usedOf(b.Used, l.in.Start), Held: heldWork(b.Delays),
+					UnreadySeconds: micro(b.Balance.Unready), LongestUnreadySeconds: micro(b.Balance.LongestUnready), Used: usedOf(b.Used, l.in.Start), Held: heldWork(s.Sharing, b.Delays),
 				})
 			}
 		}
@@ -253,9 +253,9 @@ func usedOf(points []load.Point, start time.Time) []scalehist.UsedAt {
 	return out
 }
 
-// heldWork is nil where nothing was held.
-func heldWork(d load.Delays) *scalehist.HeldWork {
-	if d.Work == 0 {
+// heldWork is nil where nothing would be held.
+func heldWork(sharing load.Sharing, d load.Delays) *scalehist.HeldWork {
+	if sharing != load.Held {
 		return nil
 	}
 	return &scalehist.HeldWork{Work: micro(d.Work), P50Seconds: micro(d.P50), P90Seconds: micro(d.P90), P99Seconds: micro(d.P99), MaxSeconds: micro(d.Max)}

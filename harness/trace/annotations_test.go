@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist/internal/goldentest"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 var update = flag.Bool("update", false, "write docs/annotations.md; please look at the diff")
@@ -78,7 +78,7 @@ func TestAnnotationsOfNodesAreCauses(t *testing.T) {
 
 // TestAnnotationRulesAreComplete: each annotation that a history keeps has a rule.
 func TestAnnotationRulesAreComplete(t *testing.T) {
-	for _, key := range history.KeptAnnotations() {
+	for _, key := range projection.Annotations() {
 		if _, known := ruleOf(key); !known && !speaksToAutoscalers(key) {
 			t.Errorf("a history keeps %s: want a rule that says what a replay makes of it", key)
 		}

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
@@ -16,11 +17,13 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
+const daemonSet = "DaemonSet"
+
 // staleUsage is how long a sample stands for what a container uses: Prometheus's lookback delta.
 const staleUsage = 5 * time.Minute
 
-// Load is the work that the workloads of a window were recorded to do, from the usage of their containers: CPU in total over the pods there were, memory as
-// the mean of them. Samples of 15 seconds are taken together. Where nothing was measured for five minutes, or not yet, the demand is not known. It comes with
+// Load is the work that the workloads of a window were recorded to do, from the usage of their containers: CPU in total over the pods there were (of a DaemonSet the
+// mean of them), memory as the mean of them. Samples of 15 seconds are taken together. Where nothing was measured for five minutes, or not yet, the demand is not known. It comes with
 // warnings about workloads that were at their limits: what they would have used without is not known.
 func (r *Recording) Load(ctx context.Context, w Window) ([]load.Series, []string, error) {
 	u := &usages{from: w.From, of: map[types.NamespacedName]scalehist.WorkloadRef{}, byName: map[containerOf]*usageOf{}}
@@ -80,7 +83,7 @@ func (u *usages) owned(ctx context.Context, db *history.DB, w Window) error {
 		case *appsv1.ReplicaSet:
 			u.owners.Note(o)
 		case *corev1.Pod:
-			if ref, ok := u.owners.Of(o); ok && op != scalehist.OpUpdate {
+			if ref, ok := u.ownerOf(o); ok && op != scalehist.OpUpdate {
 				u.changes = append(u.changes, podChange{at, scalehist.NameOf(o), ref, op == scalehist.OpDelete})
 			}
 		}
@@ -103,6 +106,14 @@ func (u *usages) owned(ctx context.Context, db *history.DB, w Window) error {
 		note(ch.Op, ch.At, ch.Object)
 	}
 	return nil
+}
+
+// ownerOf is the workload of a pod, DaemonSets among them.
+func (u *usages) ownerOf(p *corev1.Pod) (scalehist.WorkloadRef, bool) {
+	if o := metav1.GetControllerOfNoCopy(p); o != nil && o.Kind == daemonSet {
+		return scalehist.WorkloadRef{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: p.Namespace, Name: o.Name}, true
+	}
+	return u.owners.Of(p)
 }
 
 // until lets pods come and go up to an instant, and ends the windows that are over by then.
@@ -186,8 +197,13 @@ func (s *usageOf) point(at time.Time) {
 		cpu += sample.CPUMilli
 		memory += sample.MemoryBytes
 	}
-	s.cpu = put(s.cpu, load.Point{At: at, Value: float64(cpu) / 1000})
-	if n := int64(len(s.last)); n > 0 {
+	n := int64(len(s.last))
+	if s.Kind != daemonSet {
+		s.cpu = put(s.cpu, load.Point{At: at, Value: float64(cpu) / 1000})
+	} else if n > 0 {
+		s.cpu = put(s.cpu, load.Point{At: at, Value: float64(cpu) / 1000 / float64(n)})
+	}
+	if n > 0 {
 		s.memory = put(s.memory, load.Point{At: at, Value: float64(memory / n)})
 	}
 }
@@ -206,6 +222,14 @@ func put(points []load.Point, p load.Point) []load.Point {
 	return append(points, p)
 }
 
+// sharing is how its CPU divides over the pods that there are in a replay. Pods of a DaemonSet each do the work of their node.
+func (s *usageOf) sharing() load.Sharing {
+	if s.Kind == daemonSet {
+		return load.Each
+	}
+	return load.Divided
+}
+
 // series are the demands of the window.
 func (u *usages) series(to time.Time) ([]load.Series, []string, error) {
 	var out []load.Series
@@ -216,7 +240,7 @@ func (u *usages) series(to time.Time) ([]load.Series, []string, error) {
 		}
 		s.stale(to)
 		if len(s.cpu) > 0 {
-			out = append(out, load.Series{Workload: s.WorkloadRef, Container: s.container, Metric: load.CPU, Sharing: load.Divided, Points: s.cpu})
+			out = append(out, load.Series{Workload: s.WorkloadRef, Container: s.container, Metric: load.CPU, Sharing: s.sharing(), Points: s.cpu})
 		}
 		if len(s.memory) > 0 {
 			out = append(out, load.Series{Workload: s.WorkloadRef, Container: s.container, Metric: load.Memory, Sharing: load.Each, Points: s.memory})

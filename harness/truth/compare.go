@@ -56,15 +56,15 @@ func (f *File) Compare(r *scalehist.ReplayReport) (*scalehist.TruthVerdict, erro
 func (f *File) Alike() int {
 	n := 0
 	for i, r := range f.Runs {
-		if slices.ContainsFunc(append(slices.Clone(f.Runs[:i]), f.Runs[i+1:]...), func(o Run) bool { return len(partings(o.outcome(), r.outcome())) == 0 }) {
+		if slices.ContainsFunc(append(slices.Clone(f.Runs[:i]), f.Runs[i+1:]...), func(o Run) bool { return len(partings(o.Outcome(), r.Outcome())) == 0 }) {
 			n++
 		}
 	}
 	return n
 }
 
-// outcome is where a run ended.
-func (r Run) outcome() scalehist.Outcome {
+// Outcome is where a run ended.
+func (r Run) Outcome() scalehist.Outcome {
 	return scalehist.Outcome{ScaledUp: r.ScaledUp, ScaledDown: r.ScaledDown, FinalSizes: r.FinalSizes, UnschedulableAtEnd: len(r.UnschedulableAtEnd)}
 }
 

@@ -57,6 +57,7 @@ var history = []target{
 	// A time that is wrong by a year makes a window of a year, which a sweep replays more than once: minutes of honest work.
 	{command: "sweep", args: "{in} --for 10m --set expander=least-waste,most-pods", compares: true},
 	{command: "backtest", args: "{in} --vertical vpa --vertical max-usage --interval 1h --html {out}/x.html"},
+	{command: "horizontal forecast", args: "{in} --season 20s --lead 5s --step 1s --html {out}/x.html"},
 	{command: "new scenario", args: "{in} -f {out}/x.yaml", makes: "x.yaml", about: "replay x"},
 }
 

@@ -3,6 +3,7 @@ package imports
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -70,13 +71,30 @@ const (
 
 var usage2011 = [2][2]int{{5, 6}, {13, 10}} // mean CPU rate and canonical memory; maximum CPU rate and memory
 
-// google2011 reads task_usage. 600 s of the trace are 2011-05-01 19:00 EDT, by its documentation.
-var google2011 = Kind{Name: "google-2011", About: "task_usage rows of Google's trace of 2011", Options: append([]spec.Option{
+// A file of the short form, which is often derived from the trace, has CPU and memory in percent of the machine, five minutes a row. Its first row is where the
+// trace begins.
+const short2011, begins2011 = 5 * time.Minute, 600 * time.Second
+
+// google2011 reads task_usage, or the short form. 600 s of the trace are 2011-05-01 19:00 EDT, by its documentation.
+var google2011 = Kind{Name: "google-2011", About: "task_usage rows of Google's trace of 2011, or rows of CPU and memory in percent, one each five minutes", Options: append([]spec.Option{
 	epochOption("2011-05-01T22:50:00Z", "by default that of the trace"), takeOption}, whole("16", "64Gi", ofMachine)...),
 	Make: func(v *spec.Values) parser {
 		t := newTrace(v)
 		return func(f *file) error {
+			short, at := false, t.zero.Add(begins2011)
 			return f.rows(func(row []string) error {
+				if pair := percents(row); f.line == 1 && pair != nil {
+					if t.take != 0 {
+						return fmt.Errorf("%s:1: rows of two columns have averages only: leave out take=maximum", f.name)
+					}
+					if short = true; isHeader(pair) {
+						return nil
+					}
+				}
+				if short {
+					at = at.Add(short2011) // a row that is wrong is five minutes, too
+					return t.percents(f, at.Add(-short2011), percents(row))
+				}
 				if len(row) < least2011 || len(row) > most2011 {
 					return f.wrong(f.line, "%d columns: want the %d of task_usage: start, end, job, task, machine, CPU rate, canonical memory, ...", len(row), most2011)
 				}
@@ -85,6 +103,34 @@ var google2011 = Kind{Name: "google-2011", About: "task_usage rows of Google's t
 			})
 		}
 	}}
+
+// percents are the two columns of a row of the short form, which has a comma between them, or blanks; nil of another row.
+func percents(row []string) []string {
+	if len(row) == 1 {
+		row = strings.Fields(row[0])
+	}
+	if len(row) != 2 {
+		return nil
+	}
+	return row
+}
+
+// percents notes a row of the short form, of a container that is called as the file.
+func (t trace) percents(f *file, at time.Time, row []string) error {
+	if row == nil {
+		return f.wrong(f.line, "want CPU and memory in percent, as in the first row")
+	}
+	var used [2]float64
+	for what, text := range row {
+		n, wrong := share(text, 100, t.machine[what])
+		if used[what] = n; wrong != "" {
+			return f.wrong(f.line, "%s", wrong)
+		}
+	}
+	name := named(f.stem())
+	id := f.to.container(ref{namespace: clusterName, workload: name, pod: name, name: "task"})
+	return errors.Join(f.amount(at, id, cpu, used[cpu], ""), f.amount(at, id, memory, used[memory], ""))
+}
 
 // google2019 reads instance_usage. 600 s of the trace are the start of 2019-05-01 where its first cell is.
 var google2019 = Kind{Name: "google-2019", About: "instance_usage of Google's trace of 2019, JSON lines or CSV with a header, as BigQuery exports them", Options: append([]spec.Option{

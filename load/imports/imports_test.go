@@ -84,6 +84,7 @@ var samples = []struct {
 	{"csv:metric=cpu,unit=percent,cores=4", "nab.csv", 48, "00:00:00 imported/nab app 1200m 70", "03:55:00 imported/nab app 2000m 70"},
 	{"alibaba-series:metric=cpu,epoch=2026-01-05T00:00:00Z", "alibaba-series.csv", 80, "00:00:00 imported/ms-1-pod-1-86efaedb ms-1-pod-1-86efaedb 200m 70", "00:39:00 imported/ms-1-pod-2-cb23bd00 ms-1-pod-2-cb23bd00 400m 70"},
 	{"google-2011", "google-2011.csv", 48, "23:00:00 imported/job-3418309-0 task 320m 687194768", "00:55:00 imported/job-3418309-1 task 319m 845249564"},
+	{"google-2011:cores=32,memory=128Gi", "google-2011-short.txt", 24, "23:00:00 imported/google-2011-short task 640m 1374389535", "00:55:00 imported/google-2011-short task 640m 1717986919"},
 	{"google-2019", "google-2019.json", 48, "07:00:00 imported/job-330587160469-0 task 320m 687194768", "08:55:00 imported/job-330587160469-1 task 319m 845249564"},
 	{"google-2019", "google-2019.csv", 48, "07:00:00 imported/job-330587160469-0 task 320m 687194768", "08:55:00 imported/job-330587160469-1 task 319m 845249564"},
 	{"azure-functions", "invocations_per_function_md.anon.d01.csv", 2880, "00:00:00 imported/funcaaaaaaaa-appaaaaaaaa-owneraaaaaaaa-6d122757 function 1000m 70", "23:59:00 imported/funcbbbbbbbb-appbbbbbbbb-ownerbbbbbbbb-5af6a1e1 function 0m 70"},
@@ -193,6 +194,9 @@ func TestWrong(t *testing.T) {
 		{"google-2011", "1,2,3\n", `in:1: 3 columns: want the 20 of task_usage`},
 		{"google-2011", strings.Replace(row2011, "600000000", "soon", 1) + "\n", `in:1: start time: "soon" is no time since the start of the trace: want a number of microseconds`},
 		{"google-2011", strings.Replace(row2011, "0.1", "much", 1) + "\n", `"much": want a share of a machine`},
+		{"google-2011", "1 2\n3\n", `in:2: want CPU and memory in percent, as in the first row`},
+		{"google-2011", "cpu,mem\n1,102\n", `in:2: "102": want a number from 0 to 100`},
+		{"google-2011:take=maximum", "1,2\n", `in:1: rows of two columns have averages only`},
 		{"google-2019", "{\"start_time\":\n", `in:1: this is no JSON object with start_time`},
 		{"google-2019", `{"start_time":"1","collection_id":"1","instance_index":"0","average_usage":{"cpus":-1,"memory":0}}`, `in:1: "-1": want a share`},
 		{"google-2019", `{"start_time":"1","average_usage":{"cpus":1,"memory":0}}`, `in:1: no job`},
@@ -228,6 +232,17 @@ func TestWrong(t *testing.T) {
 // metric is an answer with one series.
 func metric(name, values string) string {
 	return `{"data":{"resultType":"matrix","result":[{"metric":{"__name__":"` + name + `","namespace":"n","pod":"p","container":"c","id":"/"},"values":[` + values + `]}]}}`
+}
+
+// TestGoogleShort: with a comma or blanks, with a header or without, a row is five minutes, also one that is wrong.
+func TestGoogleShort(t *testing.T) {
+	for name, content := range map[string]string{"commas": "2,1\nx,1\n2.5, 1.25\n", "blanks": "2 1\nx 1\n2.5\t1.25\n", "header": "cpu,mem\r\n2,1\r\nx,1\r\n2.5,1.25\r\n"} {
+		l := assumed()
+		lines, err := read(l, "google-2011:epoch=2026-01-05T00:00:00Z,cores=10,memory=1000", from("vm.csv", content))
+		if diff := cmp.Diff([]string{"00:10:00 imported/vm task 200m 10", "00:20:00 imported/vm task 250m 13"}, usages(lines)); diff != "" || err != nil || len(l.Wrong) != 1 {
+			t.Errorf("%s: %v %q %s", name, err, l.Wrong, diff)
+		}
+	}
 }
 
 // TestFewWrong: as many wrong lines as are allowed are left out and named; one more ends it, with all of them.
@@ -350,7 +365,7 @@ func FuzzFormats(f *testing.F) {
 		f.Add(i, content[:min(len(content), 700)])
 	}
 	f.Add(0, []byte(metric(cpuSeconds, `[1767571200,"1"],[1767571230,"2"],[1767571260,"NaN"]`)))
-	f.Add(10, []byte(`{"a":{"b":{"c":{"timestamp":[1767571200],"workload":[[1,2,-3]],"request":[[1,2]],"limit":[[5,6]]}}}}`))
+	f.Add(11, []byte(`{"a":{"b":{"c":{"timestamp":[1767571200],"workload":[[1,2,-3]],"request":[[1,2]],"limit":[[5,6]]}}}}`))
 	f.Fuzz(func(t *testing.T, i int, content []byte) {
 		if i < 0 || i >= len(samples) {
 			return

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/scalehist/scalehist/internal/holtwinters"
 	"github.com/scalehist/scalehist/internal/spec"
 )
 
@@ -21,7 +22,7 @@ var holtWintersKind = Kind{
 	},
 	Make: func(o *spec.Values) Maker {
 		h := holtWinters{
-			step: o.Duration("step", time.Second), alpha: o.Number("alpha", 0, 1), beta: o.Number("beta", 0, 1), gamma: o.Number("gamma", 0, 1),
+			step: o.Duration("step", time.Second), weights: holtwinters.Weights{Level: o.Number("alpha", 0, 1), Trend: o.Number("beta", 0, 1), Season: o.Number("gamma", 0, 1)},
 			errors: o.Number("errors", 0, 100), margin: o.Number("margin", 0, 100),
 		}
 		season, horizon := o.Duration("season", 2*time.Second), o.Duration("horizon", time.Second)
@@ -35,14 +36,14 @@ var holtWintersKind = Kind{
 	},
 }
 
-// holtWinters is additive triple exponential smoothing (Winters, Forecasting sales by exponentially weighted moving averages, 1960), per
+// holtWinters is package holtwinters per
 // resource of a container. Until a season is over, the highest usage by then stands for the forecast.
 type holtWinters struct {
 	seen[smoothed]
-	step               time.Duration
-	season, horizon    int
-	alpha, beta, gamma float64
-	errors, margin     float64
+	step            time.Duration
+	season, horizon int
+	weights         holtwinters.Weights
+	errors, margin  float64
 }
 
 // smoothed are both resources of a container.
@@ -57,12 +58,7 @@ type smoothed struct {
 
 // smooth is the state of one series.
 type smooth struct {
-	// First are the values of the first season, until it is over.
-	First []float64
-	// Season has an entry per step of the season, of which At is the next one.
-	Season       []float64
-	At           int
-	Level, Trend float64
+	holtwinters.Series
 	// Errors is a smoothed mean of the squared errors of forecasts one step ahead.
 	Errors float64
 	Most   float64
@@ -103,64 +99,25 @@ func (h *holtWinters) advance(c *smoothed, now time.Time) {
 	c.Step, c.Highest = step, None
 }
 
-// add ends a step with its value.
+// add ends a step with its value, negative where there is none.
 func (h *holtWinters) add(s *smooth, value int64) {
 	x := float64(value)
 	if value >= 0 {
 		s.Most, s.Any = max(s.Most, x), true
+	} else {
+		x = math.NaN()
 	}
-	if s.Season == nil {
-		h.begin(s, value)
-		return
+	if miss, ok := s.Add(h.weights, h.season, x); ok {
+		s.Errors += (miss*miss - s.Errors) / float64(min(h.season, 288))
 	}
-	i := s.At
-	s.At = (s.At + 1) % len(s.Season)
-	if value < 0 {
-		return
-	}
-	miss := x - (s.Level + s.Trend + s.Season[i])
-	level := h.alpha*(x-s.Season[i]) + (1-h.alpha)*(s.Level+s.Trend)
-	s.Trend = h.beta*(level-s.Level) + (1-h.beta)*s.Trend
-	s.Season[i] = h.gamma*(x-level) + (1-h.gamma)*s.Season[i]
-	s.Level = level
-	s.Errors += (miss*miss - s.Errors) / float64(min(h.season, 288))
-}
-
-// begin collects the first season; its mean is the first level, and the differences from it are the first season.
-func (h *holtWinters) begin(s *smooth, value int64) {
-	if value < 0 && len(s.First) == 0 {
-		return
-	}
-	x := float64(value)
-	if value < 0 {
-		x = s.First[len(s.First)-1]
-	}
-	s.First = append(s.First, x)
-	if len(s.First) < h.season {
-		return
-	}
-	sum := 0.0
-	for _, x := range s.First {
-		sum += x
-	}
-	s.Level = sum / float64(h.season)
-	s.Season = make([]float64, h.season)
-	for i, x := range s.First {
-		s.Season[i] = x - s.Level
-	}
-	s.First = nil
 }
 
 // forecast is the highest value of the horizon, and the margin.
 func (h *holtWinters) forecast(s *smooth) (highest, margin float64, ok bool) {
-	if s.Season == nil {
+	if !s.Known() {
 		return s.Most, max(h.margin, 0.15) * s.Most, s.Any // the margin of max-usage
 	}
-	highest = math.Inf(-1)
-	for k := range h.horizon {
-		highest = max(highest, s.Level+float64(k+1)*s.Trend+s.Season[(s.At+k)%len(s.Season)])
-	}
-	highest = max(0, highest)
+	highest = max(0, s.Highest(h.horizon))
 	return highest, max(h.margin*highest, h.errors*math.Sqrt(s.Errors)), true
 }
 
@@ -177,7 +134,7 @@ func (h *holtWinters) Recommend(_ context.Context, now time.Time) ([]Recommendat
 			if !ok && current < 0 {
 				return
 			}
-			if s.Season == nil && float64(current) > highest {
+			if !s.Known() && float64(current) > highest {
 				highest, margin = float64(current), max(h.margin, 0.15)*float64(current)
 			}
 			*of(&r.Lower), *of(&r.Target), *of(&r.Upper) = up(highest), up(highest+margin), up(highest+2*margin)

@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 func named(name string, id types.UID) metav1.ObjectMeta {
@@ -87,7 +88,7 @@ func TestAutoscalingKinds(t *testing.T) {
 	db := write(t, entries...)
 	s := snapshotAt(t, db, time.Second).Objects
 	for i, got := range []scalehist.Object{s.Deployments[0], s.ReplicaSets[0], s.StatefulSets[0], s.Jobs[0], s.HorizontalPodAutoscalers[0], s.LimitRanges[0]} {
-		want, _ := history.Kept(all[i])
+		want, _ := projection.Of(all[i])
 		got.GetObjectKind().SetGroupVersionKind(want.GetObjectKind().GroupVersionKind())
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%T (-kept +got):\n%s", want, diff)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // key names an object among the living.
@@ -56,7 +57,7 @@ func (e *encoded) times(created time.Time, deletion bool) string {
 
 // encode projects o and takes it apart. ok is false for what is not kept.
 func encode(o scalehist.Object) (e encoded, ok bool, err error) {
-	p, ok := project(o)
+	p, ok := projection.Of(o)
 	if !ok {
 		return encoded{}, false, nil
 	}

@@ -4,7 +4,7 @@
 // An object has versions; a version points at content-addressed JSON. A version is valid in the half-open interval
 // [from, to) of observed time, so the state at an instant is one range query and A -> B -> A is three versions.
 // Identity is the UID: a reused name is a new object. What is kept of an object is its scaling-relevant projection,
-// see project.go.
+// see package projection.
 //
 //   - Recording: one uninterrupted stretch in which a recorder watched.
 //   - Gap: a stretch in which some kinds were not watched.

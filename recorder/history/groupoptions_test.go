@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // TestGroupOptionsRoundTrip: the options of a group are kept, as the same, through the object that a history stores.
@@ -17,7 +18,7 @@ func TestGroupOptionsRoundTrip(t *testing.T) {
 		ScaleDownUtilizationThreshold: &share, ScaleDownGPUUtilizationThreshold: &gpu, ScaleDownUnneededTime: d(1), ScaleDownUnreadyTime: d(2),
 		MaxNodeProvisionTime: d(3), MaxNodeStartupTime: d(4), ZeroOrMaxNodeScaling: &yes, AllowNonAtomicScaleUpToMax: &no, IgnoreDaemonSetsUtilization: &yes,
 	}}
-	kept, ok := project(NodeGroupObject(want))
+	kept, ok := projection.Of(NodeGroupObject(want))
 	if !ok {
 		t.Fatal("a node group is not kept")
 	}

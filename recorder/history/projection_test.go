@@ -2,8 +2,6 @@ package history
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // filler fills values of API types at random: whole seconds, short lists, texts of few words, so that much is equal.
@@ -130,7 +129,7 @@ func (f *filler) json(depth int) any {
 
 func (f *filler) custom(kind string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
-	for _, path := range KeptFields(kind) {
+	for _, path := range projection.Fields(kind) {
 		if rapid.Bool().Draw(f.t, "set") {
 			f.put(o.Object, strings.Split(path, "."))
 		}
@@ -140,7 +139,7 @@ func (f *filler) custom(kind string) *unstructured.Unstructured {
 	name, group, _ := strings.Cut(kind, ".")
 	o.SetAPIVersion(group + "/v1")
 	o.SetKind(name)
-	SetMeta(o, meta)
+	projection.SetMeta(o, meta)
 	return o
 }
 
@@ -192,11 +191,11 @@ func TestProjectionOfAnything(t *testing.T) {
 				}
 				o.SetName("x")
 				before := o.DeepCopyObject()
-				kept, ok := Kept(o)
+				kept, ok := projection.Of(o)
 				if !ok {
 					t.Fatalf("nothing is kept")
 				}
-				again, _ := Kept(kept)
+				again, _ := projection.Of(kept)
 				same(t, "kept again", kept, again)
 				e, _, err := encode(o)
 				if err != nil {
@@ -242,30 +241,4 @@ func same(t *rapid.T, what string, a, b scalehist.Object) {
 	if err1 != nil || err2 != nil || string(x) != string(y) {
 		t.Fatalf("%s: %s\nwas %s (%v, %v)", what, y, x, err1, err2)
 	}
-}
-
-// TestTriggersKeepNoSecret: whatever a trigger's metadata is, a value that is not known to decide what scales is masked,
-// and of an address nothing is kept but the host.
-func TestTriggersKeepNoSecret(t *testing.T) {
-	const secret = "s3cr3t"
-	rapid.Check(t, func(t *rapid.T) {
-		in := map[string]any{}
-		for i := range rapid.IntRange(1, 6).Draw(t, "keys") {
-			key := rapid.OneOf(rapid.SampledFrom(slices.Sorted(maps.Keys(triggerAddresses))),
-				rapid.SampledFrom([]string{"password", "customHeaders", "connection", "token", "apiKey" + secret, "a b", "headers"}),
-				rapid.StringMatching(`[a-zA-Z0-9_]{0,70}`)).Draw(t, "key")
-			if triggerTexts[key] {
-				continue
-			}
-			in[key] = rapid.SampledFrom([]any{secret, "https://" + secret + "@host/x", "https://u:" + secret + "@host", "https://host/" + secret + "?x=" + secret,
-				"amqp://" + secret + "@host", map[string]any{"a": secret}, []any{secret}, int64(i)}).Draw(t, "value")
-		}
-		for _, k := range []string{"query", "namespace"} {
-			in[k] = "password=" + secret + " https://u:" + secret + "@h"
-		}
-		out, _ := keptTrigger(in)
-		if text := fmt.Sprint(out); strings.Contains(text, secret) {
-			t.Fatalf("%v keeps %s", in, text)
-		}
-	})
 }

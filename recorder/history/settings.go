@@ -6,6 +6,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/caflags"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // settingsKinds are the objects that settings are read from.
@@ -108,7 +109,7 @@ func settingsOf(o *scalehist.Objects) scalehist.CASettings {
 		}
 	}
 	for _, c := range o.ConfigMaps {
-		if c.Name == priorityConfigMap && (namespace == "" || c.Namespace == namespace || s.Priorities == "") {
+		if c.Name == projection.PriorityConfigMap && (namespace == "" || c.Namespace == namespace || s.Priorities == "") {
 			s.Priorities = c.Data["priorities"]
 			if c.Namespace == namespace {
 				break

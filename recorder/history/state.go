@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // state is the part of an object that changes often while its content stays: it is content-addressed too, because a
@@ -110,7 +111,7 @@ func takeState(o scalehist.Object) (s state, node string, t times, has bool, err
 		}
 		o.Status = batchv1.JobStatus{}
 	case *v1alpha1.NodeGroup:
-		s.TargetSize = clone(&o.Spec.TargetSize)
+		s.TargetSize = projection.Clone(&o.Spec.TargetSize)
 		o.Spec.TargetSize = 0
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		s.Scale = &scale{o.Status.CurrentReplicas, o.Status.DesiredReplicas}
@@ -147,7 +148,7 @@ func takeState(o scalehist.Object) (s state, node string, t times, has bool, err
 // putState is the inverse of takeState. o is the caller's own.
 func putState(o scalehist.Object, s *state, node string, t times) error {
 	if !t.deletion.IsZero() {
-		o.SetDeletionTimestamp(clone(&t.deletion))
+		o.SetDeletionTimestamp(projection.Clone(&t.deletion))
 	}
 	if s == nil {
 		return nil
@@ -170,9 +171,9 @@ func putState(o scalehist.Object, s *state, node string, t times) error {
 				Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, LastTransitionTime: at(i)})
 		}
 		if !t.start.IsZero() {
-			o.Status.StartTime = clone(&t.start)
+			o.Status.StartTime = projection.Clone(&t.start)
 		}
-		o.Status.Resize = corev1.PodResizeStatus(s.Resize) // of clusters before 1.33
+		o.Status.Resize = corev1.PodResizeStatus(s.Resize) //nolint:staticcheck // of clusters before 1.33
 		putContainers(&o.Status, s.Containers, func(i int) metav1.Time { return at(len(s.Conditions) + i) })
 	case *corev1.Node:
 		o.Spec.Unschedulable = s.Unschedulable
@@ -202,16 +203,16 @@ func putState(o scalehist.Object, s *state, node string, t times) error {
 				Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, LastTransitionTime: at(i)})
 		}
 		if !t.start.IsZero() {
-			o.Status.LastScaleTime = clone(&t.start)
+			o.Status.LastScaleTime = projection.Clone(&t.start)
 		}
 	case *appsv1.Deployment:
-		o.Spec.Replicas = clone(s.Replicas)
+		o.Spec.Replicas = projection.Clone(s.Replicas)
 	case *appsv1.ReplicaSet:
-		o.Spec.Replicas = clone(s.Replicas)
+		o.Spec.Replicas = projection.Clone(s.Replicas)
 	case *appsv1.StatefulSet:
-		o.Spec.Replicas = clone(s.Replicas)
+		o.Spec.Replicas = projection.Clone(s.Replicas)
 	case *corev1.ReplicationController:
-		o.Spec.Replicas = clone(s.Replicas)
+		o.Spec.Replicas = projection.Clone(s.Replicas)
 	case *policyv1.PodDisruptionBudget:
 		if d := s.Disruptions; d != nil {
 			o.Status = policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: d.Allowed, CurrentHealthy: d.CurrentHealthy,

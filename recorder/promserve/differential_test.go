@@ -224,8 +224,9 @@ func expression(rng *rand.Rand) string {
 
 // TestAnswersAsPrometheusDoes compares answers to random queries with those of the Prometheus that was recorded.
 func TestAnswersAsPrometheusDoes(t *testing.T) {
-	samples := scraped(1)
-	real := reference(t, samples)
+	fed := feed()
+	real := reference(t, append(scraped(1), fed.samples...))
+	t.Run("imports", func(t *testing.T) { importsWhatWasFed(t, real, fed) }) // here for the one Prometheus
 	ours := serve(t, recordFrom(t, real), Clock{})
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test's
 	answered, empty := 0, 0

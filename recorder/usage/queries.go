@@ -91,6 +91,11 @@ func check(queries []Query) error {
 		if q.Query == "" {
 			errs = append(errs, fmt.Errorf("%s: query is missing", where))
 		}
+		if q.Series && q.Query != "" {
+			if err := checkSelector(q.Query); err != nil {
+				errs = append(errs, err)
+			}
+		}
 		if q.Step < time.Second || q.Step%time.Second != 0 {
 			errs = append(errs, fmt.Errorf("%s: step %s: want whole seconds, at least one", where, q.Step))
 		}

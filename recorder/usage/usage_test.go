@@ -115,6 +115,26 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestSelectors: what records series must be a selector, which is known before anything is recorded.
+func TestSelectors(t *testing.T) {
+	for text, want := range map[string]string{
+		"up": "", `http_requests_total{namespace="shop", pod=~"web-.*"}`: "", `{__name__="up"}`: "",
+		`up{job=`:         `series up{job=: 1:8: parse error`,
+		`up{job="web"} }`: "1:15: parse error",
+		"sum(up)":         "an expression (instant vector) is not a selector",
+		"up[5m]":          "is not a selector of series",
+		"1":               "is not a selector of series",
+		"up offset 5m":    "leave out offset and @",
+		"up @ 5":          "leave out offset and @",
+		"{}":              "at least one non-empty matcher",
+	} {
+		p := Prometheus{URL: "http://p", Queries: []Query{SeriesOf(text)}}
+		if err := p.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func FuzzParseQueries(f *testing.F) {
 	f.Add([]byte("queries: [{name: a, query: up, step: 15s}]"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -25,6 +25,8 @@ func sizedSample() *scalehist.ReplayReport {
 			Used: []scalehist.UsedAt{{Value: used(2)}, {Offset: off(40), Value: used(4)}, {Offset: off(80)}, {Offset: off(90), Value: used(1)}}},
 		{Metric: "memory", Requested: 100 << 30, Slack: 25 << 30},
 		{Metric: "queue", In: 50, Served: 30, Waiting: 20, LimitSeconds: 30, Late: 25},
+		{Metric: "requests", In: 200, Served: 150, Lost: 50, Throttled: 10, Held: &scalehist.HeldWork{Work: 30, P50Seconds: 5, P99Seconds: 19, MaxSeconds: 20}},
+		{Metric: "never", Held: &scalehist.HeldWork{}},
 	}
 	recommends := func(at int, cores string) scalehist.WorkloadDecision {
 		return scalehist.WorkloadDecision{At: r.StartTime.Add(time.Duration(at) * time.Second), Controller: "vpa", Resizes: []scalehist.WorkloadResize{{
@@ -42,7 +44,7 @@ func TestSized(t *testing.T) {
 	for name, want := range map[string]float64{
 		"slack.usage.cpu": 1, "slack.usage.memory": 25 / 3600.0, "slack.usage.relative.cpu": 50, "slack.usage.relative.memory": 25,
 		"overrun.cpu": 0.25, "overrun.memory": 0, "throttling": 0.5, "oom.kills": 1, "evictions.resizing": 3, "resizes.in-place": 2,
-		"slo": 50, "scale-from-zero.delay": 30, "work.unready-seconds": 40,
+		"slo": 50, "held.share": 15, "held.delay.p99": 19, "held.delay.max": 20, "held.lost": 20, "scale-from-zero.delay": 30, "work.unready-seconds": 40,
 		// From 20 s to 40 s two replicas use 2 of 1 each, to 60 s five use 4 of 5, to 80 s 4 of 10; from 90 s to 100 s three use 1 of 6.
 		"recommendation.quality.cpu": 100 * 40 / 70.0,
 	} {
@@ -72,6 +74,7 @@ func TestSizedMissing(t *testing.T) {
 		"recommended too late": {func(r *scalehist.ReplayReport) {
 			r.WorkloadDecisions[0].At, r.WorkloadDecisions[1].At = r.EndTime, r.EndTime
 		}, "recommendation.quality.cpu", "there was no time"},
+		"nothing is held": {func(r *scalehist.ReplayReport) { r.Workloads[0].Work[3].Held = nil }, "held.lost", noHeld},
 		"no limit": {func(r *scalehist.ReplayReport) {
 			r.Workloads[0].Work[0].LimitSeconds, r.Workloads[0].Work[2].LimitSeconds = 0, 0
 		}, "slo", noLimit},
@@ -83,7 +86,7 @@ func TestSizedMissing(t *testing.T) {
 			t.Errorf("%s: %s is %v (%q), want the reason %q", name, tt.metric, v.Value, v.Missing, tt.want)
 		}
 	}
-	if n, want := len(Of(sizedSample())), len(catalogue)+len(scaled)+len(sized)+len(judged); n != want {
+	if n, want := len(Of(sizedSample())), len(catalogue)+len(scaled)+len(sized)+len(held)+len(judged); n != want {
 		t.Errorf("%d values, want %d", n, want)
 	}
 	r := sizedSample()

@@ -57,6 +57,7 @@ type family struct {
 var families = []family{
 	{"Of workloads, where controllers of workloads ran or load was given", scaled, hasWorkloads, noWorkloads},
 	{"Of what containers use and ask for, where usage is known or a vertical autoscaler ran", sized, hasUsage, noUsage},
+	{"Of requests that are held while no replica is ready, where the load has some (sharing: held)", held, hasHeld, noHeld},
 	{"Of how long work takes, where the load says how long it may", judged, hasLimit, noLimit},
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
@@ -58,15 +57,11 @@ func NewServer(p Provider, o ServerOptions) (*Server, error) {
 		o.CallTime = defaultCallTime
 	}
 	guard := guard{without: o.Without, limit: o.CallTime, called: o.Called}
-	opts := []grpc.ServerOption{grpc.UnaryInterceptor(guard.call)}
-	if o.TLS != nil {
-		c, err := o.TLS.ServerConfig()
-		if err != nil {
-			return nil, fmt.Errorf("serve provider: %w", err)
-		}
-		opts = append(opts, grpc.Creds(credentials.NewTLS(c)))
+	creds, err := o.TLS.Serve()
+	if err != nil {
+		return nil, fmt.Errorf("serve provider: %w", err)
 	}
-	s := &Server{grpc: grpc.NewServer(opts...), health: health.NewServer()}
+	s := &Server{grpc: grpc.NewServer(creds, grpc.UnaryInterceptor(guard.call)), health: health.NewServer()}
 	wire.RegisterCloudProviderServer(s.grpc, &service{provider: p})
 	healthpb.RegisterHealthServer(s.grpc, s.health)
 	s.health.SetServingStatus(wire.CloudProvider_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)

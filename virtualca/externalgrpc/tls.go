@@ -5,6 +5,10 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 // TLSFiles are PEM files for mutual TLS, as the autoscaler's cloud config names them: key, cert and cacert.
@@ -14,8 +18,34 @@ type TLSFiles struct {
 	CACert string
 }
 
-// ServerConfig asks every client for a certificate of the authority.
-func (f *TLSFiles) ServerConfig() (*tls.Config, error) {
+// Serve has a server ask every client for a certificate of the authority; nil serves plain text.
+func (f *TLSFiles) Serve() (grpc.ServerOption, error) {
+	if f == nil {
+		return grpc.EmptyServerOption{}, nil
+	}
+	c, err := f.serverConfig()
+	return grpc.Creds(credentials.NewTLS(c)), err
+}
+
+// Dial prepares a connection to the provider at an address (host:port); nil speaks plain text. Close it.
+func (f *TLSFiles) Dial(address string) (*grpc.ClientConn, error) {
+	creds := insecure.NewCredentials()
+	if f != nil {
+		c, err := f.ClientConfig()
+		if err != nil {
+			return nil, err
+		}
+		creds = credentials.NewTLS(c)
+	}
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(creds))
+	if err != nil {
+		return nil, fmt.Errorf("provider at %s: %w", address, err)
+	}
+	return conn, nil
+}
+
+// serverConfig asks every client for a certificate of the authority.
+func (f *TLSFiles) serverConfig() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s with key %s: %w", f.Cert, f.Key, err)
@@ -35,7 +65,7 @@ func (f *TLSFiles) ServerConfig() (*tls.Config, error) {
 
 // ClientConfig shows our certificate to a server, whose own must be of the authority.
 func (f *TLSFiles) ClientConfig() (*tls.Config, error) {
-	c, err := f.ServerConfig()
+	c, err := f.serverConfig()
 	if err != nil {
 		return nil, err
 	}

@@ -20,16 +20,20 @@ func init() { register(newHorizontalCommand) }
 func newHorizontalCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "horizontal",
-		Short: "Scale workloads of a cluster to zero and back",
+		Short: "Scale workloads of a cluster to zero and back, and judge forecasts of load",
 		Long: `Scale workloads of a cluster to zero while nobody needs them, and back, as ElastiServices of KubeElasti say (docs/horizontal.md). What a
-horizontal autoscaler would have done with a recording, 'scalehist replay --horizontal' shows.`,
+horizontal autoscaler would have done with a recording, 'scalehist replay --horizontal' shows; whether its load could have been
+predicted, 'scalehist horizontal forecast'.`,
 		Example: `  # Serve ElastiServices in the current cluster
   scalehist horizontal crd | kubectl apply -f -
-  scalehist horizontal serve`,
+  scalehist horizontal serve
+
+  # Could the load of a recording have been predicted?
+  scalehist horizontal forecast prod.db`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newHorizontalServeCommand(s), &cobra.Command{
+	cmd.AddCommand(newHorizontalServeCommand(s), newHorizontalForecastCommand(s), &cobra.Command{
 		Use:     "crd",
 		Short:   "Print the definition of ElastiService, for kubectl apply",
 		Long:    "crd prints the CustomResourceDefinition of ElastiService. Objects of KubeElasti's own are valid in it; targets of any kind with a scale subresource are as well.",

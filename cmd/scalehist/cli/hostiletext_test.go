@@ -59,6 +59,7 @@ var hostileRuns = map[string][][]string{
 	"scalehist gate schema":          {{"gate", "schema"}, {"gate", "schema", "EVIL"}},
 	"scalehist horizontal":           {{"horizontal", "EVIL"}},
 	"scalehist horizontal crd":       {{"horizontal", "crd"}, {"horizontal", "crd", "EVIL"}},
+	"scalehist horizontal forecast":  {{"horizontal", "forecast", "EVIL"}, {"horizontal", "forecast", "NAMES", "--metric", "EVIL"}, {"horizontal", "forecast", "NAMES", "--query", "EVIL"}, {"horizontal", "forecast", "--load", "EVIL"}, {"horizontal", "forecast", "NAMES", "--workload", "EVIL"}, {"horizontal", "forecast", "NAMES", "--method", "EVIL"}},
 	"scalehist horizontal serve":     {{"horizontal", "serve", "--kubeconfig", "EVIL"}, {"horizontal", "serve", "--kubeconfig", "KUBECONFIG", "--context", "EVIL"}, {"horizontal", "serve", "--log-format", "EVIL"}},
 	"scalehist import":               {{"import", "NAMESLOG", "-o", "OUT"}, {"import", "BADLOG", "-o", "OUT"}, {"import", "EVIL", "-o", "OUT"}, {"import", "--format", "EVIL", "EVIL", "-o", "OUT"}, {"import", "--format", "csv:metric=cpu", "NAMESLOG", "-o", "OUT"}, {"import", "--format", "prometheus", "BADLOG", "-o", "OUT"}, {"import", "--format", "google-2019", "NAMESLOG", "-o", "OUT"}},
 	"scalehist inspect":              {{"inspect", "NAMES"}, {"inspect", "NAMES", "-o", "wide"}, {"inspect", "NAMES", "-o", "json"}, {"inspect", "HISTORY"}, {"inspect", "EVIL"}},

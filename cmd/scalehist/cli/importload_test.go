@@ -48,6 +48,7 @@ func TestImportLoad(t *testing.T) {
 		{"prometheus prometheus.json", "web", "front", 2},
 		{"csv:metric=cpu,unit=percent,cores=4 nab.csv --assume 0,1Gi", "imported", "nab", 1},
 		{"google-2011 google-2011.csv", "imported", "job-3418309", 1},
+		{"google-2011 google-2011-short.txt", "imported", "google-2011-short", 1},
 		{"google-2019 google-2019.json", "imported", "job-330587160469", 1},
 		{"azure-functions invocations_per_function_md.anon.d01.csv --assume 0,200Mi", "imported", "funcaaaaaaaa-appaaaaaaaa-owneraaaaaaaa-6d122757", 2},
 		{"azure-vm azure-vm.csv --assume 0,1Gi", "imported", "vm-b1x-3a32778b", 2},

@@ -130,3 +130,14 @@ func TestPrometheusServeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordChecksSelectors: a selector that is none is refused at once, with its place, before a file is there or a cluster is asked.
+func TestRecordChecksSelectors(t *testing.T) {
+	for selector, want := range map[string]string{`up{job=`: "1:8: parse error", "sum(up)": "not a selector of series", "up[5m]": "not a selector of series"} {
+		file := filepath.Join(t.TempDir(), "x.db")
+		code, _, stderr := run(t, t.Context(), "record", "-o", file, "--kubeconfig", "no/such/file", "--prometheus", "http://127.0.0.1:1", "--series", "up", "--series", selector)
+		if code != 2 || !strings.Contains(stderr, "series "+selector) || !strings.Contains(stderr, want) || console.FileExists(file) {
+			t.Errorf("%s: exit %d, want 2 and %q:\n%s", selector, code, want, stderr)
+		}
+	}
+}

@@ -6,9 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/internal/plural"
@@ -37,6 +34,9 @@ two such recordings. To run a cluster-autoscaler over a recording, replay it:
 	cmd.AddCommand(newProviderServeCommand(s), newProviderConformanceCommand(s), newProviderRecordCommand(s), newProviderCallsCommand(s))
 	return cmd
 }
+
+// guardProvider says what a provider that others reach needs.
+const guardProvider = ": give --tls-cert, --tls-key and --ca"
 
 // tlsFlags name the files of mutual TLS, as the autoscaler's cloud config does.
 type tlsFlags struct{ files externalgrpc.TLSFiles }
@@ -110,17 +110,9 @@ func (f *providerConformanceFlags) run(cmd *cobra.Command, s console.IO, address
 	if err != nil {
 		return err
 	}
-	creds := insecure.NewCredentials()
-	if files != nil {
-		config, err := files.ClientConfig()
-		if err != nil {
-			return err
-		}
-		creds = credentials.NewTLS(config)
-	}
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(creds))
+	conn, err := files.Dial(address)
 	if err != nil {
-		return fmt.Errorf("provider at %s: %w", address, err)
+		return err
 	}
 	defer conn.Close()
 	results, err := conformance.Run(cmd.Context(), conn, conformance.Options{Change: f.change, CallTime: f.timeout, Callers: f.callers})

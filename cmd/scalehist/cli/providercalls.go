@@ -60,18 +60,15 @@ func (f *providerRecordFlags) run(cmd *cobra.Command, s console.IO, address stri
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", f.listen)
+	l, err := console.Listen(cmd, f.listen, files != nil, guardProvider)
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return err
 	}
 	defer func() {
 		if e := l.Close(); !errors.Is(e, net.ErrClosed) {
 			err = errors.Join(err, e)
 		}
 	}()
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && files == nil {
-		return console.UsageErrorf(cmd, "--listen %s is reached by others: give --tls-cert, --tls-key and --ca", f.listen)
-	}
 	log, err := calls.Create(cmd.Context(), f.out, f.cluster, clock.RealClock{})
 	if err != nil {
 		return err

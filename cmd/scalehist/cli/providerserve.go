@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -91,12 +89,9 @@ func (f *providerServeFlags) run(cmd *cobra.Command, s console.IO, args []string
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", f.listen)
+	l, err := console.Listen(cmd, f.listen, files != nil, guardProvider)
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
-	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && files == nil {
-		return errors.Join(console.UsageErrorf(cmd, "--listen %s is reached by others: give --tls-cert, --tls-key and --ca", f.listen), l.Close())
+		return err
 	}
 	s.Errf("serving %s on %s\n", what, l.Addr())
 	return serveProvider(cmd.Context(), s, server, l, work)

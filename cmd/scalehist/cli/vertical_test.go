@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
-	"github.com/scalehist/scalehist/internal/vpatest"
+	"github.com/scalehist/scalehist/harness/kvcl/apitest"
 	"github.com/scalehist/scalehist/recorder/service"
 )
 
@@ -57,7 +57,7 @@ func recommendVertical(t *testing.T, client kubernetes.Interface, kubeconfig str
 	if code != console.ExitFailed || !strings.Contains(stderr, "the cluster does not serve VerticalPodAutoscalers") {
 		t.Errorf("without the definition: exit %d, %s", code, stderr)
 	}
-	if err := vpatest.Define(t.Context(), config); err != nil {
+	if err := apitest.DefineVPAs(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
 	vpas, err := vpaclient.NewForConfig(config)

@@ -42,6 +42,8 @@ var dataFiles = []dataFile{
 		"faults:\n  kind: outage\n", []string{"line 2", "faults: an object where a list is due"}},
 	{"load", "load", "yaml", []string{"replay", aDay, "--load", "FILE"},
 		"series:\n- workload: [a]\n", []string{"line 2", "series[0].workload: a list where a string is due"}},
+	{"load of a forecast", "load", "yaml", []string{"horizontal", "forecast", "--load", "FILE"},
+		"series:\n- workload: [a]\n", []string{"line 2", "series[0].workload: a list where a string is due"}},
 	{"objects", "objects", "yaml", []string{"replay", aDay, "--horizontal", "hpa", "--objects", "FILE"},
 		"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nspec:\n  maxReplicas: many\n", []string{"line 4", "spec.maxReplicas"}},
 	{"advice", "advice", "json", []string{"backtest", aDay, "--advice", "FILE"},

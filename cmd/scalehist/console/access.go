@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"net"
 
@@ -46,6 +47,18 @@ func (a *AccessFlags) Check(cmd *cobra.Command, prefix string, address *net.TCPA
 		return UsageErrorf(cmd, "%s--listen %s is reached by others: give --token-file or --client-ca, or --insecure-no-auth to let everybody in", prefix, a.Listen)
 	}
 	return nil
+}
+
+// Listen listens on what --listen has. An address that others reach is refused unless it is guarded; do says what to do.
+func Listen(cmd *cobra.Command, address string, guarded bool, do string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && !guarded {
+		return nil, errors.Join(UsageErrorf(cmd, "--listen %s is reached by others%s", address, do), l.Close())
+	}
+	return l, nil
 }
 
 // LocalHosts: only names of this machine and --allowed-host are answered to.

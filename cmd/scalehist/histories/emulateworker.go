@@ -120,9 +120,11 @@ func (f *emulateWorkerFlags) run(cmd *cobra.Command, s console.IO) (err error) {
 		}
 	})
 	if err != nil && cmd.Context().Err() == nil {
-		_ = web.Close()
-		<-served //nolint:errcheck // it was closed
-		return fmt.Errorf("emulate worker: register at %s: %w", f.server, err)
+		err = fmt.Errorf("emulate worker: register at %s: %w", f.server, err)
+		if closed := errors.Join(web.Close(), <-served); !errors.Is(closed, http.ErrServerClosed) {
+			err = errors.Join(err, closed)
+		}
+		return err
 	}
 	if err == nil {
 		s.Errf("%s works for %s; Ctrl-C stops\n", f.name, f.server)

@@ -3,7 +3,6 @@ package histories
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -81,12 +80,9 @@ func servePrometheus(cmd *cobra.Command, s console.IO, path, listen string, at *
 	if len(names) == 0 {
 		return fmt.Errorf("%s: no metrics are recorded in it: record with --series or --queries", path)
 	}
-	l, err := net.Listen("tcp", listen)
+	l, err := console.Listen(cmd, listen, false, ", and nobody has to log in: listen on 127.0.0.1")
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
-	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		return errors.Join(console.UsageErrorf(cmd, "--listen %s is reached by others, and nobody has to log in: listen on 127.0.0.1", listen), l.Close())
+		return err
 	}
 	s.Errf("serving %s of %s on http://%s\n", plural.Of(len(names), "recorded metric"), path, l.Addr())
 	return console.ServeHTTP(cmd.Context(), l, &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,

@@ -45,6 +45,7 @@ func (c *Cluster) admitClaim(ch scalehist.Change, claim *corev1.PersistentVolume
 			return nil // its StatefulSet made it earlier here
 		}
 		c.claims.owners[key] = owner(claim)
+		delete(c.claims.gone, key)
 	}
 	class := c.immediate(claim)
 	if ch.Op != scalehist.OpAdd || claim.Spec.VolumeName != "" || class == nil {

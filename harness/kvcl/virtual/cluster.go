@@ -259,6 +259,9 @@ func (c *Cluster) admit(ch scalehist.Change) ([]scalehist.Change, error) {
 	case *storagev1.StorageClass:
 		c.admitStorageClass(ch, o)
 	case *corev1.PersistentVolumeClaim:
+		if ch.Op == scalehist.OpDelete && c.retained(o) {
+			return nil, nil
+		}
 		return c.admitClaim(ch, o), nil
 	default:
 		return c.admitWorkload(ch)

@@ -183,6 +183,7 @@ func (c *Cluster) act(a model.Action, now time.Time, out *outcome) error {
 		if known == nil || known.object.UID != o.UID {
 			return nil
 		}
+		c.releaseClaims(known.object)
 		out.fed = append(out.fed, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: known.object})
 		out.back = slices.DeleteFunc(out.back, func(ch scalehist.Change) bool { return ch.Object == known.object }) // one controller made it again, another had it deleted
 		out.writes = append(out.writes, c.deleted(scalehist.NameOf(o), known, now, now, c.termination(known))...)

@@ -15,7 +15,42 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
+const daemonSetKind = "DaemonSet"
+
+func daemonSetRef(ds *appsv1.DaemonSet) scalehist.WorkloadRef {
+	return scalehist.WorkloadRef{APIVersion: "apps/v1", Kind: daemonSetKind, Namespace: ds.Namespace, Name: ds.Name}
+}
+
+// find is the workload with a reference; nil if there is none. A DaemonSet has no replicas that anybody could set, so that it is a workload only once
+// somebody asks for it, whose pods have load or other requests.
+func (c *Cluster) find(ref scalehist.WorkloadRef) *workload {
+	if w := c.workloads.find(ref); w != nil || ref.Kind != daemonSetKind {
+		return w
+	}
+	i := slices.IndexFunc(c.daemonSets, func(ds *appsv1.DaemonSet) bool { return daemonSetRef(ds).Key() == ref.Key() })
+	if i < 0 {
+		c.workloads.awaited[ref.Key()] = true
+		return nil
+	}
+	return c.fileDaemonSet(c.daemonSets[i])
+}
+
+// fileDaemonSet makes a DaemonSet a workload, with the pods that it has.
+func (c *Cluster) fileDaemonSet(ds *appsv1.DaemonSet) *workload {
+	w := c.workloads.get(daemonSetRef(ds))
+	w.selector = nil
+	if s, err := metav1.LabelSelectorAsSelector(ds.Spec.Selector); err == nil && ds.Spec.Selector != nil {
+		w.selector = s
+	}
+	c.adopt(w)
+	c.workloads.touch(w)
+	return w
+}
+
 func (c *Cluster) admitDaemonSet(ch scalehist.Change, ds *appsv1.DaemonSet) (out []scalehist.Change) {
+	if ref := daemonSetRef(ds); ch.Op != scalehist.OpDelete && (c.workloads.awaited[ref.Key()] || c.workloads.find(ref) != nil) {
+		c.fileDaemonSet(ds)
+	}
 	same := func(o *appsv1.DaemonSet) bool { return o.Namespace == ds.Namespace && o.Name == ds.Name }
 	switch i := slices.IndexFunc(c.daemonSets, same); {
 	case ch.Op == scalehist.OpDelete:
@@ -84,7 +119,7 @@ func (c *Cluster) daemonPod(ds *appsv1.DaemonSet, node string, now time.Time) *c
 	p.Name = daemonPodName(ds, node)
 	p.Namespace = ds.Namespace
 	p.CreationTimestamp = metav1.NewTime(now)
-	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind(daemonSetKind))}
 	return c.born(types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p, now)
 }
 
@@ -109,10 +144,10 @@ func daemonNode(p *corev1.Pod) string {
 
 func isDaemon(p *corev1.Pod) bool {
 	o := metav1.GetControllerOfNoCopy(p)
-	return o != nil && o.Kind == "DaemonSet"
+	return o != nil && o.Kind == daemonSetKind
 }
 
 func ownedBy(p *corev1.Pod, ds *appsv1.DaemonSet) bool {
 	o := metav1.GetControllerOfNoCopy(p)
-	return o != nil && o.Kind == "DaemonSet" && o.Name == ds.Name && p.Namespace == ds.Namespace
+	return o != nil && o.Kind == daemonSetKind && o.Name == ds.Name && p.Namespace == ds.Namespace
 }

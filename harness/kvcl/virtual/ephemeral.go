@@ -21,6 +21,8 @@ type claims struct {
 	owners map[types.NamespacedName]types.UID
 	// ours are claims of StatefulSets that were made here.
 	ours map[types.NamespacedName]bool
+	// gone are those of StatefulSets that went with them, whose deletion may be recorded still.
+	gone map[types.NamespacedName]bool
 	// made are the volumes of claims that admitClaim provisioned; kept the names of those that outlived their claim.
 	made map[types.NamespacedName]*corev1.PersistentVolume
 	kept map[string]bool
@@ -38,6 +40,7 @@ func newClaims() claims {
 	return claims{
 		owners:  map[types.NamespacedName]types.UID{},
 		ours:    map[types.NamespacedName]bool{},
+		gone:    map[types.NamespacedName]bool{},
 		made:    map[types.NamespacedName]*corev1.PersistentVolume{},
 		kept:    map[string]bool{},
 		holders: map[types.NamespacedName]holder{},

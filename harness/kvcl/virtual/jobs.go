@@ -51,14 +51,22 @@ func (c *Cluster) admitJob(ch scalehist.Change, job *batchv1.Job) ([]scalehist.C
 func (c *Cluster) fileJob(job *batchv1.Job) *workload {
 	w := c.workloads.get(jobRef(job))
 	w.object, w.replicas = job, ptr.To(ptr.Deref(job.Spec.Parallelism, 1))
+	c.adopt(w)
+	return w
+}
+
+// adopt gives a workload that is filed late the pods that it has.
+func (c *Cluster) adopt(w *workload) {
 	for _, key := range podsWhere(c.pods, func(p *corev1.Pod) bool { return c.workloads.of(p) == w }) {
 		p := c.pods[key]
+		if p.workload == w {
+			continue // it was filed before
+		}
 		p.workload, w.pods, w.last = w, append(w.pods, p), p.object
 		for _, i := range p.budgets {
 			w.match(i, 1)
 		}
 	}
-	return w
 }
 
 // expireJob deletes a Job that ended some time ago.

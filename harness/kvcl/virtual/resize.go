@@ -59,7 +59,7 @@ func (c *Cluster) template(p *corev1.Pod) *corev1.Pod {
 
 // TakeRequests implements scalehist.Workloads.
 func (c *Cluster) TakeRequests(controller string, ref scalehist.WorkloadRef) error {
-	w := c.workloads.find(ref)
+	w := c.find(ref)
 	switch {
 	case w == nil:
 		return fmt.Errorf("%s: %w", ref, scalehist.ErrNoWorkload)

@@ -34,9 +34,10 @@ func (c *Cluster) admitWorkload(ch scalehist.Change) ([]scalehist.Change, error)
 	w := c.workloads.get(ref)
 	c.workloads.touch(w)
 	if ch.Op == scalehist.OpDelete {
+		claims := c.deleteClaims(w, ch.At)
 		w.replicas, w.object, w.sets = nil, nil, nil
 		c.abandon(w)
-		return []scalehist.Change{ch}, nil
+		return append([]scalehist.Change{ch}, claims...), nil
 	}
 	w.replicas, w.object = replicas, ch.Object
 	if s, err := metav1.LabelSelectorAsSelector(selector); err == nil && selector != nil {

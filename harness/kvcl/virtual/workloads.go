@@ -66,6 +66,8 @@ type workloads struct {
 	owners Owners
 	// jobs are the Jobs there are. They have no replicas, so that they are no workloads until somebody takes one over.
 	jobs map[scalehist.WorkloadRef]*batchv1.Job
+	// awaited are DaemonSets that somebody asked for before they were there.
+	awaited map[scalehist.WorkloadRef]bool
 	// changed are those whose pods, or what is wanted, have changed since somebody asked.
 	changed []*workload
 	// keeper takes over every workload that is seen.
@@ -73,7 +75,7 @@ type workloads struct {
 }
 
 func newWorkloads(keeper string) workloads {
-	return workloads{keeper: keeper, byRef: map[scalehist.WorkloadRef]*workload{}, jobs: map[scalehist.WorkloadRef]*batchv1.Job{}}
+	return workloads{keeper: keeper, byRef: map[scalehist.WorkloadRef]*workload{}, jobs: map[scalehist.WorkloadRef]*batchv1.Job{}, awaited: map[scalehist.WorkloadRef]bool{}}
 }
 
 // touch notes that a workload has changed.
@@ -115,8 +117,8 @@ func (w *workloads) find(ref scalehist.WorkloadRef) *workload { return w.byRef[r
 func (w *workloads) of(p *corev1.Pod) *workload {
 	ref, ok := w.owners.Of(p)
 	if !ok {
-		if owner := metav1.GetControllerOfNoCopy(p); owner != nil && owner.Kind == jobKind {
-			return w.find(scalehist.WorkloadRef{Kind: jobKind, Namespace: p.Namespace, Name: owner.Name}) // nil unless it was taken over
+		if owner := metav1.GetControllerOfNoCopy(p); owner != nil && (owner.Kind == jobKind || owner.Kind == daemonSetKind) {
+			return w.find(scalehist.WorkloadRef{Kind: owner.Kind, Namespace: p.Namespace, Name: owner.Name}) // nil unless somebody asked for it
 		}
 		return nil
 	}
@@ -125,6 +127,9 @@ func (w *workloads) of(p *corev1.Pod) *workload {
 
 // OwnerOf implements scalehist.Workloads.
 func (c *Cluster) OwnerOf(p *corev1.Pod) (scalehist.WorkloadRef, bool) {
+	if w := c.workloads.of(p); isDaemon(p) && w != nil {
+		return w.ref, true
+	}
 	return c.workloads.owners.Of(p)
 }
 
@@ -141,7 +146,7 @@ func (c *Cluster) Targets() []scalehist.Workload {
 
 // Target is the workload with a reference; versions are not compared.
 func (c *Cluster) Target(ref scalehist.WorkloadRef) (scalehist.Workload, error) {
-	w := c.workloads.find(ref)
+	w := c.find(ref)
 	if w == nil || w.absent() {
 		return scalehist.Workload{}, fmt.Errorf("%s: %w", ref, scalehist.ErrNoWorkload)
 	}
@@ -179,6 +184,8 @@ func (c *Cluster) TakeOver(controller string, ref scalehist.WorkloadRef) error {
 		w = c.fileJob(c.workloads.jobs[ref.Key()])
 	}
 	switch {
+	case ref.Kind == daemonSetKind:
+		return fmt.Errorf("%s has no scale: %w", ref, scalehist.ErrNoWorkload)
 	case w == nil:
 		return fmt.Errorf("%s: %w", ref, scalehist.ErrNoWorkload)
 	case w.keeper != "" && w.keeper != controller:

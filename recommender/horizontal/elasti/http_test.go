@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -176,6 +177,34 @@ func TestRequest(t *testing.T) {
 	if want := `min_over_time((max(up{job="p"}) or vector(0))[30s:7s])`; !healthy || err != nil || last.Load().URL.Query().Get("query") != want {
 		t.Errorf("healthy %t, %v, asked %s; want %s", healthy, err, last.Load().URL.Query().Get("query"), want)
 	}
+}
+
+// TestNothingStays: what one trigger says is not in the next, nor in those that are read at the same time. KubeElasti decodes all into one value, in which fields stay that the next one
+// leaves out.
+func TestNothingStays(t *testing.T) {
+	full := `{"query": "a", "threshold": "7", "serverAddress": "http://p", "uptimeFilter": "job=\"p\"", "headers": {"X-Scope-OrgID": "t"}}`
+	registry := Registry{PrometheusType: Servers{Default: "http://default"}.Factory(clocktesting.NewFakePassiveClock(noon))}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 50 {
+				list, err := registry.Scalers(t.Context(), []elastiv1alpha1.ScaleTrigger{{Type: PrometheusType, Metadata: json.RawMessage(full)},
+					{Type: PrometheusType, Metadata: json.RawMessage(`{"query": "b", "threshold": "1"}`)}}, time.Minute)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				one := Number(1)
+				if diff := cmp.Diff(PrometheusMetadata{Query: "b", Threshold: &one}, list[1].(*Prometheus).metadata); diff != "" {
+					t.Errorf("the second trigger (-want +got):\n%s", diff)
+				}
+				if first := list[0].(*Prometheus).metadata; first.Query != "a" || *first.Threshold != 7 || first.UptimeFilter != `job="p"` || first.Headers["X-Scope-OrgID"] != "t" {
+					t.Errorf("the first trigger: %+v", first)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 // TestMetadata: what is wrong with a trigger is said with its key.

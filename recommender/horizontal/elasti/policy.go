@@ -17,7 +17,9 @@ const DefaultInterval = 30 * time.Second
 type Policy struct {
 	// MinReplicas are those that a workload has at least when it is needed: 1 or more.
 	MinReplicas int32
-	// Cooldown is how long a workload must have been without need before it is scaled to zero.
+	// Cooldown is how long a workload must have been without need before it is scaled to zero. Time of which nobody knows counts: an answer that is unknown scales
+	// nothing, and begins nothing again, as with KubeElasti; the answer that scales to zero is always one that is known. That a Prometheus was up for all of the
+	// cooldown is what IsHealthy asks.
 	Cooldown time.Duration
 	// Period is when it may be; PeriodErr is why that cannot be said. Then it may never be.
 	Period    *Period

@@ -134,3 +134,30 @@ func FuzzParsePeriod(f *testing.F) {
 		}
 	})
 }
+
+// TestUnknownTime: an answer that is unknown scales nothing and restarts nothing, whenever it comes; the next one that is known decides, by the time since the last need.
+func TestUnknownTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := Policy{MinReplicas: 1, Cooldown: time.Duration(rapid.IntRange(0, 20).Draw(t, "cooldown")) * 30 * time.Second}
+		needed := rapid.SliceOfN(rapid.Bool(), 40, 40).Draw(t, "needed")
+		known := rapid.SliceOfN(rapid.Bool(), 40, 40).Draw(t, "known")
+		last := noon
+		for i := range needed {
+			now := noon.Add(time.Duration(i) * 30 * time.Second)
+			target := Target{Since: noon, LastNeeded: last, Replicas: 3}
+			if !known[i] {
+				if d := p.Decide(now, target, []Answer{{Err: errors.New("no series"), Healthy: true}}); d.To != d.From || d.Needed || d.Err == nil {
+					t.Fatalf("look %d is unknown: %+v", i, d)
+				}
+				continue
+			}
+			d := p.Decide(now, target, []Answer{{Yes: !needed[i], Healthy: true}})
+			if rested := now.Sub(last) >= p.Cooldown; (d.To == 0) != (!needed[i] && rested) {
+				t.Fatalf("look %d: %d -> %d, needed %t, %s after need, cooldown %s", i, d.From, d.To, needed[i], now.Sub(last), p.Cooldown)
+			}
+			if d.Needed {
+				last = now
+			}
+		}
+	})
+}

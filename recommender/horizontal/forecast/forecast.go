@@ -1,5 +1,7 @@
-// Package forecast predicts what a metric will be from what it was at the same time in earlier seasons: a day, a week. It is the oldest forecast there is, and
-// what others have to beat; it knows no holidays.
+// Package forecast predicts the most that a metric will be within some time from now, from what it was up to now: the last value, what it was at the same time
+// in earlier seasons (a day, a week), smoothing with trend and season. None of them knows holidays.
+//
+// A forecast is given values one by one, in order of time, so it cannot use one that is still to come.
 //
 // The package must not know of clusters, histories and replays.
 package forecast
@@ -7,65 +9,96 @@ package forecast
 import (
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/scalehist/scalehist/internal/plural"
 )
 
-// seasons are how many earlier ones count; step is how far apart the instants of one are at which is looked.
-const (
-	seasons = 3
-	step    = 15 * time.Second
-)
+// Step is how far apart the values of a metric are that a replay gives to a forecast.
+const Step = 15 * time.Second
+
+// MaxSeason bounds the steps of a season: each is a number in memory.
+const MaxSeason = 1_000_000
 
 // Prefix begins the names of metrics that are forecasts.
 const Prefix = "forecast:"
 
-// Seasonal predicts the most that a metric will be within Lead from now.
-type Seasonal struct {
-	Metric       string
+// Spec says what is predicted of a metric, and how.
+type Spec struct {
+	Metric string
+	Method string
+	// Season is how long it takes until the metric repeats; Lead how far is looked ahead.
 	Season, Lead time.Duration
 }
 
-// Parse reads the name of a forecast, "forecast:METRIC:SEASON:LEAD", such as "forecast:requests:24h:10m".
-func Parse(name string) (Seasonal, error) {
+// Parse reads the name of a forecast, "forecast:METRIC:SEASON:LEAD" or "forecast:METRIC:SEASON:LEAD:METHOD", such as "forecast:requests:24h:10m".
+func Parse(name string) (Spec, error) {
 	rest, is := strings.CutPrefix(name, Prefix)
 	parts := strings.Split(rest, ":")
+	s := Spec{Method: Seasonal}
+	if n := len(parts); n > 3 && slices.Contains(Names(), parts[n-1]) {
+		s.Method, parts = parts[n-1], parts[:n-1]
+	}
 	if n := len(parts); is && n >= 3 {
-		season, errSeason := time.ParseDuration(parts[n-2])
-		lead, errLead := time.ParseDuration(parts[n-1])
-		metric := strings.Join(parts[:n-2], ":")
-		if errSeason == nil && errLead == nil && metric != "" {
-			if lead <= 0 || season < lead {
-				return Seasonal{}, fmt.Errorf("%s: the lead %s must be positive, and no longer than the season %s", name, lead, season)
+		var errSeason, errLead error
+		s.Season, errSeason = time.ParseDuration(parts[n-2])
+		s.Lead, errLead = time.ParseDuration(parts[n-1])
+		s.Metric = strings.Join(parts[:n-2], ":")
+		if errSeason == nil && errLead == nil && s.Metric != "" {
+			if err := s.Check(Step); err != nil {
+				return Spec{}, fmt.Errorf("%s: %w", name, err)
 			}
-			return Seasonal{metric, season, lead}, nil
+			return s, nil
 		}
 	}
-	return Seasonal{}, fmt.Errorf("%s: write %sMETRIC:SEASON:LEAD, such as %srequests:24h:10m", name, Prefix, Prefix)
+	return Spec{}, fmt.Errorf("%s: write %sMETRIC:SEASON:LEAD, such as %srequests:24h:10m, and behind it :METHOD for another method than %s: %s", name, Prefix, Prefix, Seasonal, plural.Or(Names()))
 }
 
-// ErrUnknown says that no earlier season is known.
-var ErrUnknown = errors.New("no earlier season is known")
+// Check refuses what cannot be predicted from values a step apart.
+func (s *Spec) Check(step time.Duration) error {
+	switch {
+	case s.Lead <= 0 || s.Season < s.Lead:
+		return fmt.Errorf("the lead %s must be positive, and no longer than the season %s", s.Lead, s.Season)
+	case s.Lead%step != 0 || s.Season%step != 0:
+		return fmt.Errorf("the season %s and the lead %s must be multiples of %s", s.Season, s.Lead, step)
+	case s.Season/step < 2 || s.Season/step > MaxSeason:
+		return fmt.Errorf("the season %s has %d steps of %s: want 2 to %d", s.Season, s.Season/step, step, MaxSeason)
+	}
+	return nil
+}
 
-// Predict is the mean, over the last three seasons as far as they are known, of the most that the metric was in the same stretch. Known gives values of the
-// past; it is not asked for later ones than now.
-func (s Seasonal) Predict(now time.Time, known func(time.Time) (float64, bool)) (float64, error) {
-	sum, n := 0.0, 0
-	for k := 1; k <= seasons; k++ {
-		most, seen := math.Inf(-1), false
-		from := now.Add(-time.Duration(k) * s.Season)
-		for at := from; !at.After(from.Add(s.Lead)) && !at.After(now); at = at.Add(step) {
-			if v, ok := known(at); ok {
-				most, seen = max(most, v), true
-			}
-		}
-		if seen {
-			sum, n = sum+most, n+1
+// ErrUnknown says that too little is known to predict from.
+var ErrUnknown = errors.New("too little of the past is known")
+
+// Forecast predicts one metric. Its values are a step apart.
+type Forecast struct {
+	spec  Spec
+	model model
+}
+
+// New is a forecast that has seen nothing.
+func New(s Spec, step time.Duration) (*Forecast, error) {
+	if err := s.Check(step); err != nil {
+		return nil, err
+	}
+	for _, m := range methods {
+		if m.Name == s.Method {
+			return &Forecast{s, m.make(int(s.Season/step), int(s.Lead/step))}, nil
 		}
 	}
-	if n == 0 {
-		return 0, fmt.Errorf("%s %s ago: %w", s.Metric, s.Season, ErrUnknown)
+	return nil, fmt.Errorf("method %q: must be %s", s.Method, plural.Or(Names()))
+}
+
+// Observe takes in what the metric is a step after what was observed last; NaN where it is not known.
+func (f *Forecast) Observe(value float64) { f.model.observe(value) }
+
+// Predict is the most that the metric is expected to be after the last observed value, up to the lead. An error is ErrUnknown.
+func (f *Forecast) Predict() (float64, error) {
+	v, ok := f.model.predict()
+	if !ok {
+		return 0, fmt.Errorf("%s %s ago: %w", f.spec.Metric, f.spec.Season, ErrUnknown)
 	}
-	return sum / float64(n), nil
+	return v, nil
 }

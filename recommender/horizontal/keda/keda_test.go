@@ -181,6 +181,11 @@ func TestHPA(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for spec, want := range map[string]string{
 		`"triggers": []`: "there are none",
+		`"triggers": [{"type": "cron", "metadata": {"start": "0 8 * * *", "end": "0 8 * * *", "timezone": "Etc/UTC", "desiredReplicas": "3"}}]`:    "are the same",
+		`"triggers": [{"type": "cron", "metadata": {"start": "0 8 30 2 *", "end": "0 25 * * *", "timezone": "Mars", "desiredReplicas": "-3"}}]`:    "metadata.desiredReplicas",
+		`"triggers": [{"type": "cron", "metadata": {"start": "0 8 30 2 *", "end": "0 9 * * *", "timezone": "Etc/UTC", "desiredReplicas": "3"}}]`:   "there is no such time",
+		`"triggers": [{"type": "cron", "metadata": {"start": "0 8 * * *", "end": "0 25 * * *", "timezone": "Etc/UTC", "desiredReplicas": "3"}}]`:   `metadata.end "0 25 * * *"`,
+		`"triggers": [{"type": "cron", "metadata": {"start": "0 8 * * *", "end": "0 9 * * *", "timezone": "Mars/North", "desiredReplicas": "3"}}]`: "want one such as Europe/Berlin",
 		`"triggers": [{"type": "kafka", "metadata": {}}]`:                                                                                                         `type "kafka" is not modelled`,
 		`"triggers": [{"type": "cpu", "metadata": {"value": "50"}}]`:                                                                                              "nothing would ever scale it from zero",
 		`"triggers": [{"type": "prometheus", "metadata": {"query": "q"}}]`:                                                                                        "metadata.threshold is not set",
@@ -189,7 +194,7 @@ func TestParseRefuses(t *testing.T) {
 		`"idleReplicaCount": 0, "triggers": [{"type": "prometheus", "metadata": {"query": "q", "threshold": "1"}}]`:                                               "must be less than minReplicaCount",
 		`"minReplicaCount": 5, "maxReplicaCount": 4, "triggers": [{"type": "prometheus", "metadata": {"query": "q", "threshold": "1"}}]`:                          "want 0 <= min <= max",
 		`"fallback": {"failureThreshold": 1, "replicas": 1, "behavior": "x"}, "triggers": [{"type": "prometheus", "metadata": {"query": "q", "threshold": "1"}}]`: "fallback",
-		`"advanced": {"scalingModifiers": {"formula": "a"}}, "triggers": [{"type": "prometheus", "metadata": {"query": "q", "threshold": "1"}}]`:                  "scalingModifiers are not modelled",
+		`"advanced": {"scalingModifiers": {"formula": "a"}}, "triggers": [{"type": "prometheus", "metadata": {"query": "q", "threshold": "1"}}]`:                  `scalingModifiers (formula "a") are not modelled`,
 	} {
 		if _, err := Parse([]byte(`{"metadata": {"name": "web"}, "spec": {"scaleTargetRef": {"name": "web"}, ` + spec + `}}`)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", spec, err, want)

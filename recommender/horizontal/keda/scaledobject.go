@@ -92,6 +92,19 @@ type Trigger struct {
 
 	threshold, activation float64
 	ignoreNull            bool
+	window                *window // of cron
+	replicas              int64   // of cron, in its window
+}
+
+// external says whether KEDA answers the HorizontalPodAutoscaler about the trigger; the metrics API does about others.
+func (t *Trigger) external() bool { return t.Type == triggerPrometheus || t.Type == triggerCron }
+
+// text is what the trigger looks at.
+func (t *Trigger) text() string {
+	if t.window != nil {
+		return fmt.Sprintf("cron %s to %s %s", t.Metadata["start"], t.Metadata["end"], t.Metadata["timezone"])
+	}
+	return t.Metadata["query"]
 }
 
 // The types of triggers and of fallbacks that are modelled.
@@ -99,6 +112,7 @@ const (
 	triggerPrometheus = "prometheus"
 	triggerCPU        = "cpu"
 	triggerMemory     = "memory"
+	triggerCron       = "cron"
 
 	behaviorStatic  = "static"
 	behaviorCurrent = "currentReplicas"
@@ -123,7 +137,7 @@ func Parse(data []byte) (*ScaledObject, error) {
 	case len(s.Triggers) == 0:
 		wrong("spec.triggers: there are none")
 	case len(s.Advanced.ScalingModifiers) > 0:
-		wrong("spec.advanced.scalingModifiers are not modelled: write the formula as a query")
+		wrong("spec.advanced.scalingModifiers (formula %q) are not modelled: write the formula as the query of one prometheus trigger", fmt.Sprint(s.Advanced.ScalingModifiers["formula"]))
 	case s.polling() <= 0 || s.cooldown() < 0 || s.InitialCooldownPeriod < 0:
 		wrong("pollingInterval must be positive, cooldowns must not be negative")
 	case s.MinReplicaCount < 0 || s.max() < max(s.MinReplicaCount, 1):
@@ -142,7 +156,7 @@ func Parse(data []byte) (*ScaledObject, error) {
 		if err := s.Triggers[i].parse(); err != nil {
 			wrong("triggers[%d]: %w", i, err)
 		}
-		external = external || s.Triggers[i].Type == triggerPrometheus
+		external = external || s.Triggers[i].external()
 	}
 	if !external && s.MinReplicaCount == 0 && len(errs) == 0 {
 		wrong("minReplicaCount 0 with triggers of cpu and memory alone: nothing would ever scale it from zero")
@@ -178,13 +192,23 @@ func (t *Trigger) parse() (err error) {
 		case t.MetricType == string(autoscalingv2.UtilizationMetricType):
 			err = errors.Join(err, errors.New("metricType Utilization is for cpu and memory"))
 		}
+	case triggerCron:
+		t.threshold, t.MetricType = 1, cmp.Or(t.MetricType, string(autoscalingv2.AverageValueMetricType))
+		t.window, err = parseWindow(t.Metadata)
+		n, parseErr := strconv.ParseInt(t.Metadata["desiredReplicas"], 10, 32)
+		if t.replicas = n; parseErr != nil || n < 0 {
+			err = errors.Join(err, fmt.Errorf("metadata.desiredReplicas %q: want a number of replicas", t.Metadata["desiredReplicas"]))
+		}
+		if t.MetricType == string(autoscalingv2.UtilizationMetricType) {
+			err = errors.Join(err, errors.New("metricType Utilization is for cpu and memory"))
+		}
 	case triggerCPU, triggerMemory:
 		t.MetricType = cmp.Or(t.MetricType, string(autoscalingv2.UtilizationMetricType))
 		if _, parseErr := resource.ParseQuantity(t.Metadata["value"]); parseErr != nil {
 			err = fmt.Errorf("metadata.value %q: want a quantity", t.Metadata["value"])
 		}
 	default:
-		err = fmt.Errorf("type %q is not modelled: prometheus, cpu and memory are; what another source says can be a query of prometheus", t.Type)
+		err = fmt.Errorf("type %q is not modelled: prometheus, cron, cpu and memory are; what another source says can be a query of prometheus", t.Type)
 	}
 	return err
 }
@@ -205,8 +229,8 @@ func (s *Spec) max() int32 {
 	return *s.MaxReplicaCount
 }
 
-// MetricName is the external metric of a trigger, as KEDA names it for the HorizontalPodAutoscaler.
-func MetricName(trigger int) string { return fmt.Sprintf("s%d-%s", trigger, triggerPrometheus) }
+// metricName is the external metric of a trigger for the HorizontalPodAutoscaler, as KEDA names it; of cron KEDA's has the times too.
+func metricName(i int, kind string) string { return fmt.Sprintf("s%d-%s", i, kind) }
 
 // HPA is the HorizontalPodAutoscaler that KEDA makes for a ScaledObject (https://keda.sh/docs/2.21/concepts/scaling-deployments/): it never has less than one
 // replica; pausing in one direction takes that one's policies away. Nil while it is paused.
@@ -250,7 +274,7 @@ func (o *ScaledObject) HPA() *autoscalingv2.HorizontalPodAutoscaler {
 // metric is what a HorizontalPodAutoscaler asks for about a trigger; KEDA's metrics server finds the ScaledObject by the label.
 func (t *Trigger) metric(i int, object string) autoscalingv2.MetricSpec {
 	target := autoscalingv2.MetricTarget{Type: autoscalingv2.MetricTargetType(t.MetricType)}
-	if t.Type == triggerPrometheus {
+	if t.external() {
 		q := resource.NewMilliQuantity(int64(math.Round(t.threshold*1000)), resource.DecimalSI)
 		if target.Type == autoscalingv2.ValueMetricType {
 			target.Value = q
@@ -258,7 +282,7 @@ func (t *Trigger) metric(i int, object string) autoscalingv2.MetricSpec {
 			target.AverageValue = q
 		}
 		return autoscalingv2.MetricSpec{Type: autoscalingv2.ExternalMetricSourceType, External: &autoscalingv2.ExternalMetricSource{
-			Metric: autoscalingv2.MetricIdentifier{Name: MetricName(i), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"scaledobject.keda.sh/name": object}}}, Target: target}}
+			Metric: autoscalingv2.MetricIdentifier{Name: metricName(i, t.Type), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"scaledobject.keda.sh/name": object}}}, Target: target}}
 	}
 	q := resource.MustParse(t.Metadata["value"]) // Parse has read it
 	if target.Type == autoscalingv2.UtilizationMetricType {

@@ -71,16 +71,16 @@ func (s *Scaler) Poll(ctx context.Context, now time.Time, replicas int32) Decisi
 	var failed error
 	for i := range spec.Triggers {
 		t := &spec.Triggers[i]
-		if t.Type != triggerPrometheus {
+		if !t.external() {
 			continue // the metrics API is asked by the HorizontalPodAutoscaler alone
 		}
 		v, err := s.ask(ctx, i, now)
-		d.Readings = append(d.Readings, Reading{t.Metadata["query"], v, t.activation, err})
+		d.Readings = append(d.Readings, Reading{t.text(), v, t.activation, err})
 		switch {
 		case err != nil:
 			failed = err
 			d.FallingBack = d.FallingBack || s.fallsBack(i)
-		case v > t.activation: // "greater than", https://keda.sh/docs/2.21/concepts/scaling-deployments/#activating-and-scaling-thresholds
+		case t.window != nil && t.window.open(now), t.window == nil && v > t.activation: // "greater than", https://keda.sh/docs/2.21/concepts/scaling-deployments/#activating-and-scaling-thresholds
 			d.Active = true
 		}
 	}
@@ -149,6 +149,12 @@ func (s *Scaler) Metric(ctx context.Context, trigger int, now time.Time, replica
 // ask evaluates a trigger, and counts its failures: https://keda.sh/docs/2.21/scalers/prometheus/.
 func (s *Scaler) ask(ctx context.Context, trigger int, now time.Time) (float64, error) {
 	t := &s.object.Spec.Triggers[trigger]
+	if t.window != nil {
+		if t.window.open(now) {
+			return float64(t.replicas), nil
+		}
+		return 1, nil // of AverageValue 1: the least that an autoscaler keeps
+	}
 	values, err := s.asker.Ask(ctx, t.Metadata["query"], now)
 	var v float64
 	switch {
@@ -195,7 +201,7 @@ func (s *Scaler) fallback(current int32) int32 {
 // TriggerOf is the trigger behind the name of an external metric; an error if it is none of the ScaledObject's.
 func (s *Scaler) TriggerOf(metric string) (int, error) {
 	for i := range s.object.Spec.Triggers {
-		if s.object.Spec.Triggers[i].Type == triggerPrometheus && MetricName(i) == metric {
+		if t := &s.object.Spec.Triggers[i]; t.external() && metricName(i, t.Type) == metric {
 			return i, nil
 		}
 	}

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist/harness/kvcl"
-	"github.com/scalehist/scalehist/internal/vpatest"
+	"github.com/scalehist/scalehist/harness/kvcl/apitest"
 	"github.com/scalehist/scalehist/recommender/vertical"
 )
 
@@ -27,30 +26,11 @@ var (
 	undefined error
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Run(m, nil, setUp)) }
 
-func run(m *testing.M) int {
-	server, err := kvcl.StartAPIServer(context.Background(), kvcl.Options{})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	cluster = server.RESTConfig()
+func setUp(ctx context.Context, server *kvcl.APIServer) (err error) {
 	klog.SetLogger(logr.Discard())
-	code := 1
-	if err := setUp(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	} else {
-		code = m.Run()
-	}
-	if err := server.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
-}
-
-func setUp(ctx context.Context) (err error) {
+	cluster = server.RESTConfig()
 	if client, err = kubernetes.NewForConfig(cluster); err != nil {
 		return err
 	}
@@ -66,7 +46,7 @@ func setUp(ctx context.Context) (err error) {
 		return err
 	}
 	_, undefined = o.Round(ctx)
-	return vpatest.Define(ctx, cluster)
+	return apitest.DefineVPAs(ctx, cluster)
 }
 
 // source gives what tests say, once.

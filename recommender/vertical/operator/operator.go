@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +17,6 @@ import (
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/input"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/scalehist/scalehist/internal/leader"
@@ -37,6 +34,8 @@ const (
 	// qps and burst bound requests to the API server where the configuration does not: a round takes two per VPA, and one per namespace.
 	qps, burst = 50, 100
 	pageSize   = 500
+	// slack is for rounds that read long windows of usage.
+	slack = 10 * time.Minute
 )
 
 // Usage is a sample of a pod of a namespace.
@@ -88,9 +87,7 @@ type Operator struct {
 	saved   time.Time
 	// states are of VPAs that are there.
 	states map[types.UID]*state
-
-	heartbeat atomic.Int64
-	leading   atomic.Bool
+	rounds leader.Rounds
 }
 
 // New prepares an operator. It talks to nobody yet.
@@ -124,9 +121,9 @@ func New(o Options) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("operator: %w", err)
 	}
-	op := &Operator{options: o, clock: o.Clock, client: client, vpas: vpas, targets: t, began: o.Clock.Now(), states: map[types.UID]*state{}}
+	op := &Operator{options: o, clock: o.Clock, client: client, vpas: vpas, targets: t, began: o.Clock.Now(), states: map[types.UID]*state{},
+		rounds: leader.Rounds{Clock: o.Clock, Interval: o.Interval, Slack: slack}}
 	op.saved = op.began
-	op.heartbeat.Store(op.began.UnixNano())
 	return op, nil
 }
 
@@ -138,7 +135,7 @@ func (o *Operator) Run(ctx context.Context) error {
 	}
 	var ended error
 	err := o.options.Election.Lead(ctx, o.client, &o.fence, func(ctx context.Context) {
-		logOf(ctx).Info("Leading", "identity", o.options.Election.Identity)
+		leader.LogOf(ctx).Info("Leading", "identity", o.options.Election.Identity)
 		o.states = map[types.UID]*state{} // another process may have gone on: its checkpoints are newer
 		ended = o.lead(ctx)
 	})
@@ -146,27 +143,14 @@ func (o *Operator) Run(ctx context.Context) error {
 }
 
 func (o *Operator) lead(ctx context.Context) error {
-	log := logOf(ctx)
-	ticker := o.clock.NewTicker(o.options.Interval)
-	defer ticker.Stop()
-	o.leading.Store(true)
-	defer o.leading.Store(false)
-	for {
+	o.rounds.Play(ctx, func(ctx context.Context) error {
 		round, err := o.Round(ctx)
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			log.Error(err, "Round failed")
-		default:
-			log.V(1).Info("Round", "vpas", round.VPAs, "samples", round.Samples, "written", round.Written, "failed", round.Failed)
+		if err == nil {
+			leader.LogOf(ctx).V(1).Info("Round", "vpas", round.VPAs, "samples", round.Samples, "written", round.Written, "failed", round.Failed)
 		}
-		o.heartbeat.Store(o.clock.Now().UnixNano())
-		select {
-		case <-ctx.Done():
-			return o.End(context.WithoutCancel(ctx))
-		case <-ticker.C():
-		}
-	}
+		return err
+	})
+	return o.End(context.WithoutCancel(ctx))
 }
 
 // endTimeout bounds what is written after the end was asked for; a lease lasts longer.
@@ -180,13 +164,7 @@ func (o *Operator) End(ctx context.Context) error {
 }
 
 // Stuck is an error if a round takes far longer than rounds may.
-func (o *Operator) Stuck() error {
-	since := o.clock.Since(time.Unix(0, o.heartbeat.Load()))
-	if most := 5*o.options.Interval + 10*time.Minute; o.leading.Load() && since > most {
-		return fmt.Errorf("no round has ended for %s", since.Truncate(time.Second))
-	}
-	return nil
-}
+func (o *Operator) Stuck() error { return o.rounds.Stuck() }
 
 // Round is what a look at all VPAs came to.
 type Round struct {
@@ -347,12 +325,4 @@ func (o *Operator) observe(ctx context.Context, now time.Time, states []*state, 
 		more = again
 	}
 	return nil
-}
-
-// logOf is the logger of a context, else klog's, which a virtual control plane in the same process does not let give contexts theirs.
-func logOf(ctx context.Context) logr.Logger {
-	if l, err := logr.FromContext(ctx); err == nil {
-		return l
-	}
-	return klog.Background()
 }

@@ -13,6 +13,7 @@ import (
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	vpautil "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/utils/vpa"
 
+	"github.com/scalehist/scalehist/internal/leader"
 	"github.com/scalehist/scalehist/recommender/vertical"
 	"github.com/scalehist/scalehist/recommender/vertical/vpa"
 )
@@ -124,7 +125,7 @@ func (s *state) observe(ctx context.Context, sample vertical.Sample) bool {
 		s.last[key] = sample.At
 	}
 	if err := s.recommender.Observe(sample); err != nil {
-		logOf(ctx).V(1).Info("Sample not taken", "vpa", s.vpa.Namespace+"/"+s.vpa.Name, "reason", err.Error())
+		leader.LogOf(ctx).V(1).Info("Sample not taken", "vpa", s.vpa.Namespace+"/"+s.vpa.Name, "reason", err.Error())
 		return false
 	}
 	s.seen = true
@@ -142,7 +143,7 @@ func (s *state) recommend(ctx context.Context, now time.Time) Report {
 			return r
 		}
 		if n, first := vertical.Refused(s.recommender); n > 0 {
-			logOf(ctx).V(1).Info("Samples not taken", "vpa", s.vpa.Namespace+"/"+s.vpa.Name, "number", n, "first", first)
+			leader.LogOf(ctx).V(1).Info("Samples not taken", "vpa", s.vpa.Namespace+"/"+s.vpa.Name, "number", n, "first", first)
 		}
 	}
 	provided := list != nil && len(list.ContainerRecommendations) > 0

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
+	"github.com/scalehist/scalehist/internal/leader"
 	"github.com/scalehist/scalehist/recommender/vertical"
 	"github.com/scalehist/scalehist/recommender/vertical/remote"
 )
@@ -76,7 +77,7 @@ func (o *Operator) load(ctx context.Context, s *state) error {
 		return fmt.Errorf("checkpoint of VerticalPodAutoscaler %s: %w", name, err) // it is loaded in a later round
 	} else if err != nil {
 		s.recommender.Reset()
-		logOf(ctx).Info("Checkpoint not loaded: begins without history", "vpa", name, "reason", err.Error())
+		leader.LogOf(ctx).Info("Checkpoint not loaded: begins without history", "vpa", name, "reason", err.Error())
 		return nil
 	}
 	s.seen = true

@@ -14,8 +14,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // Objects are one or more of every kind that an object log may have, whether or not a history keeps it, in a fixed order.
@@ -91,7 +91,7 @@ func (c *Cage) known(o scalehist.Object, kind string) {
 		return
 	}
 	annotations["kubectl.kubernetes.io/last-applied-configuration"] = c.Text(kind + ".metadata.annotations{last-applied}")
-	for _, key := range history.KeptAnnotations() {
+	for _, key := range projection.Annotations() {
 		if strings.HasSuffix(key, "/") || strings.HasSuffix(key, "-") || strings.HasSuffix(key, ".") {
 			key += c.Text(kind + ".metadata.annotations{" + key + "*}")
 		}
@@ -121,18 +121,18 @@ func (c *Cage) custom(gk schema.GroupKind) []scalehist.Object {
 	var out []scalehist.Object
 	for _, form := range forms {
 		o := &unstructured.Unstructured{Object: map[string]any{}}
-		for _, path := range history.KeptFields(gk.String()) {
+		for _, path := range projection.Fields(gk.String()) {
 			put(o.Object, strings.Split(path, "."), form(gk.Kind+"."+path))
 		}
 		var meta metav1.ObjectMeta
 		c.Fill(reflect.ValueOf(&meta).Elem(), gk.Kind+".metadata")
 		o.SetGroupVersionKind(gk.WithVersion("v1"))
-		history.SetMeta(o, meta)
+		projection.SetMeta(o, meta)
 		o.SetFinalizers(meta.Finalizers)
 		c.known(o, gk.Kind)
 		out = append(out, o)
 	}
-	if slices.Contains(history.KeptFields(gk.String()), "spec.triggers[].metadata") {
+	if slices.Contains(projection.Fields(gk.String()), "spec.triggers[].metadata") {
 		last := out[0].DeepCopyObject().(*unstructured.Unstructured)
 		last.Object["spec"] = map[string]any{"triggers": []any{map[string]any{"type": "prometheus", "metadata": c.trigger(gk.Kind + ".spec.triggers[].metadata.")}}}
 		out = append(out, last)

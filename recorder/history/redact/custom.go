@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist/internal/caflags"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // custom rewrites an object of a provider: its metadata, then every text by the name of its field. A text whose field is not
@@ -30,7 +30,7 @@ func (r *rewriter) custom(o *unstructured.Unstructured) {
 	o.Object = r.customMap("", o.Object)
 	o.SetAPIVersion(version)
 	o.SetKind(kind) // one of those that a log has
-	history.SetMeta(o, meta)
+	projection.SetMeta(o, meta)
 }
 
 // wordFields hold words of APIs.

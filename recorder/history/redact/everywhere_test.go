@@ -19,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/canary"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
 // positions is how many texts an attack found in object logs. There are at least as many here.
@@ -166,7 +167,7 @@ func TestDressedCanaries(t *testing.T) {
 		r := newRewriter(Options{Salt: saltA})
 		kept := func() (out []scalehist.Object) {
 			for _, o := range objects {
-				if k, ok := history.Kept(o); ok {
+				if k, ok := projection.Of(o); ok {
 					out = append(out, k)
 				} else if isRecord(o) {
 					out = append(out, o.DeepCopyObject().(scalehist.Object))

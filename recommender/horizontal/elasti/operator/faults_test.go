@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/transport"
 
 	elastiv1alpha1 "github.com/scalehist/scalehist/api/elasti/v1alpha1"
+	"github.com/scalehist/scalehist/harness/kvcl/apitest"
 	"github.com/scalehist/scalehist/internal/leader"
 	"github.com/scalehist/scalehist/recommender/horizontal/elasti"
 )
@@ -166,7 +167,7 @@ func TestLateKind(t *testing.T) {
 	if asked != first {
 		t.Errorf("discovery was asked %d times within an interval, after %d times at first", asked-first, first)
 	}
-	if err := define(t.Context(), definitionOf("late.example.com", "v1", "Late", "lates"), rollouts); err != nil {
+	if err := apitest.Define(t.Context(), cluster, apitest.Scalable("late.example.com", "v1", "Late", "lates")); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {

@@ -35,6 +35,8 @@ const (
 	qps, burst = 100, 200
 	// locks is how many locks targets share.
 	locks = 1024
+	// slack is for rounds in which Prometheus answers late.
+	slack = 5 * time.Minute
 )
 
 // Options say what a Handler does.
@@ -70,9 +72,7 @@ type Handler struct {
 	// fence is asked before each write.
 	fence leader.Fence
 
-	// heartbeat is when a round last ended, as Unix nanoseconds; leading says whether rounds are expected.
-	heartbeat atomic.Int64
-	leading   atomic.Bool
+	rounds leader.Rounds
 
 	mu sync.Mutex
 	// seen is what is remembered of ElastiServices from one look to the next.
@@ -112,7 +112,7 @@ func New(o Options) (*Handler, error) {
 		return nil, fmt.Errorf("operator: %w", err)
 	}
 	h := &Handler{options: o, clock: o.Clock, client: client, locks: keymutex.NewHashed(locks), seen: map[types.UID]remembered{},
-		scalers: newScalers(o.Registry)}
+		scalers: newScalers(o.Registry), rounds: leader.Rounds{Clock: o.Clock, Interval: o.Interval, Slack: slack}}
 	if h.targets, err = newTargets(config, client.Discovery(), o.Clock, o.Interval, h.fence.Check); err != nil {
 		return nil, fmt.Errorf("operator: %w", err)
 	}
@@ -122,7 +122,6 @@ func New(o Options) (*Handler, error) {
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	h.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Name})
 	h.close = broadcaster.Shutdown
-	h.heartbeat.Store(o.Clock.Now().UnixNano())
 	return h, nil
 }
 
@@ -141,47 +140,29 @@ func (h *Handler) Run(ctx context.Context) error {
 		return nil
 	}
 	return h.options.Election.Lead(ctx, h.client, &h.fence, func(ctx context.Context) {
-		logOf(ctx).Info("Leading", "identity", h.options.Election.Identity)
+		leader.LogOf(ctx).Info("Leading", "identity", h.options.Election.Identity)
 		h.lead(ctx)
 	})
 }
 
 // lead plays rounds until ctx ends, and returns when the last one has ended.
 func (h *Handler) lead(ctx context.Context) {
-	log := logOf(ctx)
-	ticker := h.clock.NewTicker(h.options.Interval)
-	defer ticker.Stop()
-	h.leading.Store(true)
-	defer h.leading.Store(false)
-	for {
+	h.rounds.Play(ctx, func(ctx context.Context) error {
 		round, err := h.Poll(ctx)
+		log := leader.LogOf(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return
 		case err != nil:
-			log.Error(err, "Round failed")
 		case round.Scaled > 0 || round.Failed > 0:
 			log.Info("Round", "elastiServices", round.Services, "scaled", round.Scaled, "failed", round.Failed)
 		default:
 			log.V(1).Info("Round", "elastiServices", round.Services)
 		}
-		h.heartbeat.Store(h.clock.Now().UnixNano())
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C():
-		}
-	}
+		return err
+	})
 }
 
 // Stuck is an error if a round takes far longer than rounds may.
-func (h *Handler) Stuck() error {
-	since := h.clock.Since(time.Unix(0, h.heartbeat.Load()))
-	if most := 5*h.options.Interval + 5*time.Minute; h.leading.Load() && since > most {
-		return fmt.Errorf("no round has ended for %s", since.Truncate(time.Second))
-	}
-	return nil
-}
+func (h *Handler) Stuck() error { return h.rounds.Stuck() }
 
 // Round is what a look at all ElastiServices came to.
 type Round struct {

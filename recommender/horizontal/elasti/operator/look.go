@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	elastiv1alpha1 "github.com/scalehist/scalehist/api/elasti/v1alpha1"
+	"github.com/scalehist/scalehist/internal/leader"
 	"github.com/scalehist/scalehist/recommender/horizontal/elasti"
 )
 
@@ -104,7 +105,7 @@ func (h *Handler) act(ctx context.Context, s *service, decide decide) (acted boo
 	if d.Needed {
 		// Who needs it does not wait for a status that cannot be written. This process remembers it.
 		if err := h.needed(ctx, fresh, now); err != nil {
-			logOf(ctx).Error(err, "Need not written", "elastiService", klog.KObj(fresh))
+			leader.LogOf(ctx).Error(err, "Need not written", "elastiService", klog.KObj(fresh))
 		}
 	}
 	if err := h.others(ctx, fresh, d); err != nil {
@@ -116,7 +117,7 @@ func (h *Handler) act(ctx context.Context, s *service, decide decide) (acted boo
 	if err := h.targets.set(ctx, fresh, scale, d.To); err != nil {
 		return false, h.record(ctx, fresh, failed(d, err), scale)
 	}
-	logOf(ctx).Info("Scaled", "target", fresh.targetName(), "elastiService", klog.KObj(fresh), "from", d.From, "to", d.To, "reason", d.Reason, "message", d.Message)
+	leader.LogOf(ctx).Info("Scaled", "target", fresh.targetName(), "elastiService", klog.KObj(fresh), "from", d.From, "to", d.To, "reason", d.Reason, "message", d.Message)
 	h.event(fresh, corev1.EventTypeNormal, EventScaled, fmt.Sprintf("%s: %d -> %d: %s", fresh.targetName(), d.From, d.To, d.Message))
 	scale.Spec.Replicas = d.To
 	return true, h.record(ctx, fresh, d, scale)
@@ -190,7 +191,7 @@ func (h *Handler) record(ctx context.Context, s *service, d elasti.Decision, sca
 		status.LastReconciledTime = statusTime(now)
 	})
 	if err != nil {
-		logOf(ctx).Error(err, "Status not written", "elastiService", klog.KObj(s))
+		leader.LogOf(ctx).Error(err, "Status not written", "elastiService", klog.KObj(s))
 	}
 	return errors.Join(d.Err, err)
 }
@@ -203,7 +204,7 @@ func (h *Handler) failing(ctx context.Context, s *service, c metav1.Condition, e
 	m.reason = c.Reason
 	h.seen[s.UID] = m
 	h.mu.Unlock()
-	log := logOf(ctx).WithValues("elastiService", klog.KObj(s), "reason", c.Reason)
+	log := leader.LogOf(ctx).WithValues("elastiService", klog.KObj(s), "reason", c.Reason)
 	if !news {
 		log.V(1).Info("Still not scaled", "err", err)
 		return
@@ -234,7 +235,7 @@ func (h *Handler) mode(ctx context.Context, s *service, scale *autoscalingv1.Sca
 	}
 	pods, err := h.client.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: scale.Status.Selector, ResourceVersion: "0"})
 	if err != nil {
-		logOf(ctx).Error(err, "Pods not listed", "target", s.targetName())
+		leader.LogOf(ctx).Error(err, "Pods not listed", "target", s.targetName())
 		return s.Status.Mode
 	}
 	for i := range pods.Items {

@@ -12,19 +12,15 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/yaml"
 
 	elastiv1alpha1 "github.com/scalehist/scalehist/api/elasti/v1alpha1"
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/apitest"
 	"github.com/scalehist/scalehist/recommender/horizontal/elasti"
 )
 
@@ -48,33 +44,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	server, err := kvcl.StartAPIServer(context.Background(), kvcl.Options{APIServerFlags: kvcl.RBACFlags()})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	cluster = server.RESTConfig()
-	klog.SetLogger(logr.Discard())
-	code := 1
-	if err := setUp(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	} else {
-		code = m.Run()
-	}
-	if err := server.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	os.Exit(apitest.Run(m, kvcl.RBACFlags(), setUp))
 }
 
 // setUp has the API server serve the kinds that tests use.
-func setUp(ctx context.Context) error {
-	var err error
+func setUp(ctx context.Context, server *kvcl.APIServer) (err error) {
+	klog.SetLogger(logr.Discard())
+	cluster = server.RESTConfig()
 	if client, err = kubernetes.NewForConfig(cluster); err != nil {
 		return err
 	}
@@ -89,44 +65,11 @@ func setUp(ctx context.Context) error {
 	if err := h.Close(ctx); err != nil {
 		return err
 	}
-	var definition unstructured.Unstructured
-	if err := yaml.Unmarshal(elastiv1alpha1.Definition, &definition.Object); err != nil {
+	definitions, err := apitest.Definitions(elastiv1alpha1.Definition)
+	if err != nil {
 		return err
 	}
-	if err := define(ctx, &definition, elastiv1alpha1.GroupVersionResource); err != nil {
-		return err
-	}
-	return define(ctx, definitionOf("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects"), scaledObjects)
-}
-
-// definitionOf is the definition of a kind with any fields, and a scale subresource.
-func definitionOf(group, version, kind, plural string) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{}
-	text := fmt.Sprintf(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "%[4]s.%[1]s"}, "spec": {
-		"group": "%[1]s", "scope": "Namespaced", "names": {"kind": "%[3]s", "plural": "%[4]s"}, "versions": [{"name": "%[2]s", "served": true, "storage": true,
-		"subresources": {"scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
-		"schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}`, group, version, kind, plural)
-	if err := o.UnmarshalJSON([]byte(text)); err != nil {
-		panic(err)
-	}
-	return o
-}
-
-// define creates a definition and waits until its resource is served.
-func define(ctx context.Context, definition *unstructured.Unstructured, resource schema.GroupVersionResource) error {
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	if _, err := dyn.Resource(crds).Create(ctx, definition, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil {
-		return err
-	}
-	for {
-		_, err := dyn.Resource(resource).List(ctx, metav1.ListOptions{})
-		if !apierrors.IsNotFound(err) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
+	return apitest.Define(ctx, cluster, append(definitions, apitest.Scalable("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects"))...)
 }
 
 // childOptions are what a child is started with.

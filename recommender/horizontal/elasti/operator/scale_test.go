@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	elastiv1alpha1 "github.com/scalehist/scalehist/api/elasti/v1alpha1"
+	"github.com/scalehist/scalehist/harness/kvcl/apitest"
 )
 
 // TestDay: the steps of a day, on a real API server, at the instants of a clock.
@@ -84,7 +85,7 @@ func TestDay(t *testing.T) {
 func TestKinds(t *testing.T) {
 	f := newFixture(t, "kinds")
 	proxies := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "proxies"}
-	if err := define(t.Context(), definitionOf("example.com", "v1", "Proxy", "proxies"), proxies); err != nil {
+	if err := apitest.Define(t.Context(), cluster, apitest.Scalable("example.com", "v1", "Proxy", "proxies")); err != nil {
 		t.Fatal(err)
 	}
 	resources := map[string]schema.GroupVersionResource{

@@ -1,4 +1,8 @@
-package history
+// Package projection says what of an object a history keeps, and so what leaves a cluster: the fields that scheduling and scaling look at, by name.
+//
+// Environment variables, arguments but those of a cluster-autoscaler, Secrets, ConfigMaps but the autoscaler's, and annotations that
+// are not listed are never kept. A recorder throws the rest away before it holds an object: memory stays small and secrets stay out.
+package projection
 
 import (
 	"strings"
@@ -17,10 +21,10 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 )
 
-// project returns the scaling-relevant part of o as a new object of the same type that shares nothing with it. Every
-// field that is kept is named here or in project_pod.go: what an API adds later stays out until it is named.
+// Of is what a history keeps of an object: its scaling-relevant part, as a new object of its type without a resource version that shares nothing
+// with it. Every field that is kept is named in this package: what an API adds later stays out until it is named.
 // It is false for objects that are not kept at all: unknown kinds, Secrets, ConfigMaps other than the autoscaler's.
-func project(o scalehist.Object) (scalehist.Object, bool) {
+func Of(o scalehist.Object) (scalehist.Object, bool) {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		return projectPod(o), true
@@ -39,7 +43,7 @@ func project(o scalehist.Object) (scalehist.Object, bool) {
 		return &corev1.Namespace{ObjectMeta: projectMeta(o.ObjectMeta), Status: corev1.NamespaceStatus{Phase: o.Status.Phase}}, true
 	case *schedulingv1.PriorityClass:
 		return &schedulingv1.PriorityClass{ObjectMeta: projectMeta(o.ObjectMeta), Value: o.Value,
-			GlobalDefault: o.GlobalDefault, PreemptionPolicy: clone(o.PreemptionPolicy)}, true
+			GlobalDefault: o.GlobalDefault, PreemptionPolicy: Clone(o.PreemptionPolicy)}, true
 	case *corev1.ConfigMap:
 		return projectConfigMap(o)
 	case *nodev1.RuntimeClass:
@@ -73,16 +77,16 @@ func projectOwner(o scalehist.Object) (scalehist.Object, bool) {
 			Selector: o.Spec.Selector.DeepCopy(), Template: projectTemplate(o.Spec.Template, keepNothing)}}, true
 	case *appsv1.Deployment:
 		return &appsv1.Deployment{ObjectMeta: projectMeta(o.ObjectMeta), Spec: appsv1.DeploymentSpec{
-			Replicas: clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), Strategy: *o.Spec.Strategy.DeepCopy(),
-			Paused: o.Spec.Paused, MinReadySeconds: o.Spec.MinReadySeconds, ProgressDeadlineSeconds: clone(o.Spec.ProgressDeadlineSeconds),
+			Replicas: Clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), Strategy: *o.Spec.Strategy.DeepCopy(),
+			Paused: o.Spec.Paused, MinReadySeconds: o.Spec.MinReadySeconds, ProgressDeadlineSeconds: Clone(o.Spec.ProgressDeadlineSeconds),
 			Template: projectTemplate(o.Spec.Template, keepFlags)}}, true
 	case *appsv1.ReplicaSet:
 		return &appsv1.ReplicaSet{ObjectMeta: projectMeta(o.ObjectMeta), Spec: appsv1.ReplicaSetSpec{
-			Replicas: clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), MinReadySeconds: o.Spec.MinReadySeconds,
+			Replicas: Clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), MinReadySeconds: o.Spec.MinReadySeconds,
 			Template: projectTemplate(o.Spec.Template, keepNothing)}}, true
 	case *appsv1.StatefulSet:
 		out := &appsv1.StatefulSet{ObjectMeta: projectMeta(o.ObjectMeta), Spec: appsv1.StatefulSetSpec{
-			Replicas: clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), ServiceName: o.Spec.ServiceName,
+			Replicas: Clone(o.Spec.Replicas), Selector: o.Spec.Selector.DeepCopy(), ServiceName: o.Spec.ServiceName,
 			PodManagementPolicy: o.Spec.PodManagementPolicy, Ordinals: o.Spec.Ordinals.DeepCopy(),
 			UpdateStrategy: *o.Spec.UpdateStrategy.DeepCopy(), MinReadySeconds: o.Spec.MinReadySeconds,
 			PersistentVolumeClaimRetentionPolicy: o.Spec.PersistentVolumeClaimRetentionPolicy.DeepCopy(),
@@ -97,12 +101,12 @@ func projectOwner(o scalehist.Object) (scalehist.Object, bool) {
 		return out, true
 	case *batchv1.Job:
 		out := &batchv1.Job{ObjectMeta: projectMeta(o.ObjectMeta), Spec: batchv1.JobSpec{
-			Parallelism: clone(o.Spec.Parallelism), Completions: clone(o.Spec.Completions),
-			ActiveDeadlineSeconds: clone(o.Spec.ActiveDeadlineSeconds), BackoffLimit: clone(o.Spec.BackoffLimit),
-			Selector: o.Spec.Selector.DeepCopy(), TTLSecondsAfterFinished: clone(o.Spec.TTLSecondsAfterFinished),
-			CompletionMode: clone(o.Spec.CompletionMode), Suspend: clone(o.Spec.Suspend),
-			BackoffLimitPerIndex: clone(o.Spec.BackoffLimitPerIndex), MaxFailedIndexes: clone(o.Spec.MaxFailedIndexes),
-			PodReplacementPolicy: clone(o.Spec.PodReplacementPolicy),
+			Parallelism: Clone(o.Spec.Parallelism), Completions: Clone(o.Spec.Completions),
+			ActiveDeadlineSeconds: Clone(o.Spec.ActiveDeadlineSeconds), BackoffLimit: Clone(o.Spec.BackoffLimit),
+			Selector: o.Spec.Selector.DeepCopy(), TTLSecondsAfterFinished: Clone(o.Spec.TTLSecondsAfterFinished),
+			CompletionMode: Clone(o.Spec.CompletionMode), Suspend: Clone(o.Spec.Suspend),
+			BackoffLimitPerIndex: Clone(o.Spec.BackoffLimitPerIndex), MaxFailedIndexes: Clone(o.Spec.MaxFailedIndexes),
+			PodReplacementPolicy: Clone(o.Spec.PodReplacementPolicy),
 			Template:             projectTemplate(o.Spec.Template, keepNothing)}}
 		for _, c := range o.Status.Conditions {
 			out.Status.Conditions = append(out.Status.Conditions, batchv1.JobCondition{Type: c.Type, Status: c.Status,
@@ -111,7 +115,7 @@ func projectOwner(o scalehist.Object) (scalehist.Object, bool) {
 		return out, true
 	case *corev1.ReplicationController:
 		out := &corev1.ReplicationController{ObjectMeta: projectMeta(o.ObjectMeta), Spec: corev1.ReplicationControllerSpec{
-			Replicas: clone(o.Spec.Replicas), Selector: cloneMap(o.Spec.Selector)}}
+			Replicas: Clone(o.Spec.Replicas), Selector: cloneMap(o.Spec.Selector)}}
 		if o.Spec.Template != nil {
 			t := projectTemplate(*o.Spec.Template, keepNothing)
 			out.Spec.Template = &t
@@ -139,7 +143,7 @@ func projectStorage(o scalehist.Object) (scalehist.Object, bool) {
 	case *corev1.PersistentVolume:
 		spec := corev1.PersistentVolumeSpec{Capacity: o.Spec.Capacity.DeepCopy(), AccessModes: cloneSlice(o.Spec.AccessModes),
 			PersistentVolumeReclaimPolicy: o.Spec.PersistentVolumeReclaimPolicy, StorageClassName: o.Spec.StorageClassName,
-			VolumeMode: clone(o.Spec.VolumeMode), NodeAffinity: o.Spec.NodeAffinity.DeepCopy()}
+			VolumeMode: Clone(o.Spec.VolumeMode), NodeAffinity: o.Spec.NodeAffinity.DeepCopy()}
 		if r := o.Spec.ClaimRef; r != nil {
 			spec.ClaimRef = &corev1.ObjectReference{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID}
 		}
@@ -161,8 +165,8 @@ func projectStorage(o scalehist.Object) (scalehist.Object, bool) {
 			Status: corev1.PersistentVolumeStatus{Phase: o.Status.Phase}}, true
 	case *storagev1.StorageClass:
 		return &storagev1.StorageClass{ObjectMeta: projectMeta(o.ObjectMeta), Provisioner: o.Provisioner,
-			ReclaimPolicy: clone(o.ReclaimPolicy), AllowVolumeExpansion: clone(o.AllowVolumeExpansion),
-			VolumeBindingMode: clone(o.VolumeBindingMode), AllowedTopologies: o.DeepCopy().AllowedTopologies}, true
+			ReclaimPolicy: Clone(o.ReclaimPolicy), AllowVolumeExpansion: Clone(o.AllowVolumeExpansion),
+			VolumeBindingMode: Clone(o.VolumeBindingMode), AllowedTopologies: o.DeepCopy().AllowedTopologies}, true
 	case *storagev1.CSINode:
 		return &storagev1.CSINode{ObjectMeta: projectMeta(o.ObjectMeta), Spec: *o.Spec.DeepCopy()}, true
 	}
@@ -171,23 +175,23 @@ func projectStorage(o scalehist.Object) (scalehist.Object, bool) {
 
 func projectClaimSpec(s corev1.PersistentVolumeClaimSpec) corev1.PersistentVolumeClaimSpec {
 	return corev1.PersistentVolumeClaimSpec{AccessModes: cloneSlice(s.AccessModes), Selector: s.Selector.DeepCopy(),
-		Resources: *s.Resources.DeepCopy(), VolumeName: s.VolumeName, StorageClassName: clone(s.StorageClassName),
-		VolumeMode: clone(s.VolumeMode)}
+		Resources: *s.Resources.DeepCopy(), VolumeName: s.VolumeName, StorageClassName: Clone(s.StorageClassName),
+		VolumeMode: Clone(s.VolumeMode)}
 }
 
 // The two ConfigMaps that say something about scaling (upstream options --expander=priority and
 // --status-config-map-name).
 const (
-	priorityConfigMap = "cluster-autoscaler-priority-expander"
-	statusConfigMap   = "cluster-autoscaler-status"
+	PriorityConfigMap = "cluster-autoscaler-priority-expander"
+	StatusConfigMap   = "cluster-autoscaler-status"
 )
 
 func projectConfigMap(o *corev1.ConfigMap) (scalehist.Object, bool) {
-	if o.Name != priorityConfigMap && o.Name != statusConfigMap {
+	if o.Name != PriorityConfigMap && o.Name != StatusConfigMap {
 		return nil, false
 	}
 	out := &corev1.ConfigMap{ObjectMeta: projectMeta(o.ObjectMeta), Data: cloneMap(o.Data)}
-	if o.Name == statusConfigMap {
+	if o.Name == StatusConfigMap {
 		// The autoscaler writes it every loop with new probe times: without them it changes only when the status does.
 		delete(out.Annotations, "cluster-autoscaler.kubernetes.io/last-updated")
 		for k, v := range out.Data {
@@ -212,7 +216,8 @@ func withoutProbeTimes(s string) string {
 	return strings.Join(kept, "\n")
 }
 
-func clone[T any](p *T) *T {
+// Clone copies what a pointer points to; nil stays nil.
+func Clone[T any](p *T) *T {
 	if p == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package history
+package projection
 
 import (
 	"net/url"

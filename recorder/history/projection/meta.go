@@ -1,4 +1,4 @@
-package history
+package projection
 
 import (
 	"maps"
@@ -61,7 +61,7 @@ func projectMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 	out := metav1.ObjectMeta{
 		Namespace: m.Namespace, Name: m.Name, UID: m.UID,
 		CreationTimestamp: m.CreationTimestamp,
-		DeletionTimestamp: clone(m.DeletionTimestamp),
+		DeletionTimestamp: Clone(m.DeletionTimestamp),
 	}
 	for k, v := range m.Labels {
 		if droppedLabels[k] {
@@ -83,14 +83,14 @@ func projectMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 	for _, r := range m.OwnerReferences {
 		out.OwnerReferences = append(out.OwnerReferences, metav1.OwnerReference{APIVersion: r.APIVersion, Kind: r.Kind,
-			Name: r.Name, UID: r.UID, Controller: clone(r.Controller)})
+			Name: r.Name, UID: r.UID, Controller: Clone(r.Controller)})
 	}
 	return out
 }
 
-// KeptAnnotations lists the annotations that a history keeps, in order; one that ends in "/", "-" or "." stands for all that
+// Annotations lists the annotations that a history keeps, in order; one that ends in "/", "-" or "." stands for all that
 // begin so.
-func KeptAnnotations() []string {
+func Annotations() []string {
 	out := append(slices.Collect(maps.Keys(keptAnnotations)), keptAnnotationPrefixes...)
 	slices.Sort(out)
 	return out

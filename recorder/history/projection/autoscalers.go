@@ -1,4 +1,4 @@
-package history
+package projection
 
 // autoscalerFields are the fields kept of the custom resources that say how workloads are scaled, as customFields has them.
 // What an autoscaler writes with every look, whether or not something happened, is not among them: the times of a

@@ -1,4 +1,4 @@
-package history
+package projection
 
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
