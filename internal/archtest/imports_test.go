@@ -45,10 +45,11 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"cmd/scalehist/console", []string{"cmd/scalehist/cli", "cmd/scalehist/histories", "cmd/scalehist/replays", "engines", "virtualca"},
+	{"cmd/scalehist/console", []string{"cmd/scalehist/cli", "cmd/scalehist/clusters", "cmd/scalehist/histories", "cmd/scalehist/replays", "engines", "virtualca"},
 		"what commands have in common knows none of them"},
 	{"cmd/scalehist/histories", []string{"cmd/scalehist/cli", "cmd/scalehist/replays", "engines", "virtualca", "recommender/..."},
 		"a history is made without a replay of it"},
+	{"cmd/scalehist/clusters", []string{"cmd/scalehist/cli"}, "commands do not know the root"},
 	{"cmd/scalehist/replays", []string{"cmd/scalehist/cli", "cmd/scalehist/histories"},
 		"a replay needs a file, and nobody who makes one"},
 	{"harness/...", []string{"virtualca", "recommender/...", "engines", "cmd/..."},

@@ -6,8 +6,6 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
-func init() { register(newCompletionCommand) }
-
 func newCompletionCommand(s console.IO) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{

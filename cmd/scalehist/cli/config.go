@@ -10,8 +10,6 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
-func init() { register(newConfigCommand) }
-
 func newConfigCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",

@@ -14,8 +14,6 @@ import (
 	"github.com/scalehist/scalehist/doctor"
 )
 
-func init() { register(newDoctorCommand) }
-
 // The formats of doctor's -o.
 const (
 	doctorText   = "text"

@@ -11,8 +11,6 @@ import (
 	reports "github.com/scalehist/scalehist/report"
 )
 
-func init() { register(newExplainCommand) }
-
 type explainFlags struct {
 	format console.Format
 	pod    string

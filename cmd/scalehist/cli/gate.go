@@ -16,8 +16,6 @@ import (
 	"github.com/scalehist/scalehist/report/metrics"
 )
 
-func init() { register(newGateCommand) }
-
 type gateFlags struct {
 	format                      string
 	baseline, candidate, policy string

@@ -13,8 +13,6 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
-func init() { register(newManCommand) }
-
 // epochVariable is the time of a build that gives the same bytes again (https://reproducible-builds.org/specs/source-date-epoch/).
 const epochVariable = "SOURCE_DATE_EPOCH"
 

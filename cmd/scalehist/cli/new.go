@@ -18,8 +18,6 @@ import (
 	"github.com/scalehist/scalehist/harness/scenario"
 )
 
-func init() { register(newNewCommand) }
-
 // The forms of a scaffold.
 const (
 	formYAML = "yaml"

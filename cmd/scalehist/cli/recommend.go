@@ -22,8 +22,6 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
-func init() { register(newRecommendCommand) }
-
 // The formats of recommend beside text and JSON.
 const recommendRequest = "request"
 

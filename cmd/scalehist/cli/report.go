@@ -13,8 +13,6 @@ import (
 	"github.com/scalehist/scalehist/report/html"
 )
 
-func init() { register(newReportCommand) }
-
 type reportFlags struct {
 	out    string
 	labels []string

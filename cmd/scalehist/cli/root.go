@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
+	"github.com/scalehist/scalehist/cmd/scalehist/clusters"
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/cmd/scalehist/histories"
 	"github.com/scalehist/scalehist/cmd/scalehist/replays"
@@ -35,12 +36,11 @@ func Main() int {
 	return Execute(ctx, os.Args[1:], console.Stdio())
 }
 
-// constructors holds what the files of this package registered.
-var constructors []func(console.IO) *cobra.Command
-
-// register adds a command to the root. Call it from init in the command's own file.
-func register(constructor func(console.IO) *cobra.Command) {
-	constructors = append(constructors, constructor)
+// commands are the constructors of the commands of this package.
+func commands() []func(console.IO) *cobra.Command {
+	return []func(console.IO) *cobra.Command{
+		newCompletionCommand, newConfigCommand, newDoctorCommand, newExplainCommand, newGateCommand, newManCommand, newNewCommand, newRecommendCommand, newReportCommand, newTestCommand, newTruthCommand, newVersionCommand, newViewCommand,
+	}
 }
 
 // Execute runs scalehist with args and returns its exit code. It prints an error once, to s.Err.
@@ -119,12 +119,12 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 		}
 		return errors.Join(err, profiles.Start())
 	}
-	commands := make([]*cobra.Command, 0, len(constructors))
-	for _, constructor := range slices.Concat(constructors, histories.Commands(), replays.Commands()) {
-		commands = append(commands, constructor(s))
+	var all []*cobra.Command
+	for _, constructor := range slices.Concat(commands(), histories.Commands(), replays.Commands(), clusters.Commands()) {
+		all = append(all, constructor(s))
 	}
-	sort.Slice(commands, func(i, j int) bool { return commands[i].Name() < commands[j].Name() })
-	root.AddCommand(commands...)
+	sort.Slice(all, func(i, j int) bool { return all[i].Name() < all[j].Name() })
+	root.AddCommand(all...)
 	completeFlags(root)
 	return root
 }

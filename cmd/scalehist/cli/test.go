@@ -24,8 +24,6 @@ import (
 	"github.com/scalehist/scalehist/report/ci"
 )
 
-func init() { register(newTestCommand) }
-
 // testFlags are the flags of test.
 type testFlags struct {
 	format           string

@@ -17,8 +17,6 @@ import (
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
-func init() { register(newTruthCommand) }
-
 func newTruthCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "truth",

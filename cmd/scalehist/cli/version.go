@@ -6,8 +6,6 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 )
 
-func init() { register(newVersionCommand) }
-
 func newVersionCommand(s console.IO) *cobra.Command {
 	var format console.Format
 	cmd := &cobra.Command{

@@ -90,7 +90,12 @@ func recommendVertical(t *testing.T, client kubernetes.Interface, kubeconfig str
 	}
 	args = append(args, "--name", "default")
 	code, stdout, stderr := run(t, t.Context(), append(args, "--once", "-o", "json")...)
-	var line verticalLine
+	var line struct {
+		Name    string
+		Pods    int
+		Written bool
+		Status  *vpav1.VerticalPodAutoscalerStatus
+	}
 	if err := json.Unmarshal([]byte(stdout), &line); err != nil || code != console.ExitOK {
 		t.Fatalf("exit %d, %v: %s%s", code, err, stdout, stderr)
 	}

@@ -9,8 +9,6 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/view"
 )
 
-func init() { register(newViewCommand) }
-
 func newViewCommand(s console.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:   "view REPORT",

@@ -1,4 +1,4 @@
-package cli
+package clusters
 
 import (
 	"context"
@@ -17,8 +17,6 @@ import (
 	"github.com/scalehist/scalehist/recorder/web"
 	"github.com/scalehist/scalehist/virtualca/discovery"
 )
-
-func init() { register(newDiscoveryCommand) }
 
 func newDiscoveryCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package cli
+package clusters
 
 import (
 	"cmp"
@@ -18,8 +18,6 @@ import (
 	"github.com/scalehist/scalehist/recommender/vertical"
 	"github.com/scalehist/scalehist/recommender/vertical/operator"
 )
-
-func init() { register(newVerticalCommand) }
 
 func newVerticalCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{

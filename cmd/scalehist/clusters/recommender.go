@@ -1,4 +1,4 @@
-package cli
+package clusters
 
 import (
 	"context"
@@ -20,8 +20,6 @@ import (
 	"github.com/scalehist/scalehist/recommender/api"
 	"github.com/scalehist/scalehist/recorder/web"
 )
-
-func init() { register(newRecommenderCommand) }
 
 func newRecommenderCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{

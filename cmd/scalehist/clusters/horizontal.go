@@ -1,4 +1,4 @@
-package cli
+package clusters
 
 import (
 	"cmp"
@@ -14,8 +14,6 @@ import (
 	"github.com/scalehist/scalehist/recommender/horizontal/elasti"
 	"github.com/scalehist/scalehist/recommender/horizontal/elasti/operator"
 )
-
-func init() { register(newHorizontalCommand) }
 
 func newHorizontalCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{

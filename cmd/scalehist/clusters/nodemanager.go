@@ -1,4 +1,4 @@
-package cli
+package clusters
 
 import (
 	"context"
@@ -24,8 +24,6 @@ import (
 	"github.com/scalehist/scalehist/virtualca/nodemanager/multicluster"
 	"github.com/scalehist/scalehist/virtualca/nodemanager/virtual"
 )
-
-func init() { register(newNodeManagerCommand) }
 
 func newNodeManagerCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package cli
+package clusters
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"github.com/scalehist/scalehist/virtualca/externalgrpc"
 	"github.com/scalehist/scalehist/virtualca/externalgrpc/conformance"
 )
-
-func init() { register(newProviderCommand) }
 
 func newProviderCommand(s console.IO) *cobra.Command {
 	cmd := &cobra.Command{
