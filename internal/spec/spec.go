@@ -58,7 +58,7 @@ func New(known []Option, settings []Setting) (*Values, error) {
 		for _, o := range known {
 			names = append(names, o.Name)
 		}
-		return nil, fmt.Errorf("there is no option %s%s: choose %s", s.Name, near.Suggest(s.Name, names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("there is no option %s: choose %s%s", s.Name, strings.Join(names, ", "), near.Suggest(s.Name, names))
 	}
 	return v, nil
 }
@@ -94,7 +94,7 @@ func Choose[T any](what string, kinds []Kind[T], text string) (name string, sett
 func With[T any](what string, kinds []Kind[T], name string, settings []Setting) (_ []Setting, made T, err error) {
 	i := slices.IndexFunc(kinds, func(k Kind[T]) bool { return k.Name == name })
 	if i < 0 {
-		return nil, made, fmt.Errorf("%s %q is not known%s: choose %s", what, name, near.Suggest(name, Names(kinds)), strings.Join(Names(kinds), ", "))
+		return nil, made, fmt.Errorf("%s %q is not known: choose %s%s", what, name, strings.Join(Names(kinds), ", "), near.Suggest(name, Names(kinds)))
 	}
 	k := &kinds[i]
 	if k.First != "" && len(settings) > 0 && settings[0].Value == "" && !k.Takes(settings[0].Name) {

@@ -71,7 +71,7 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"scled": `shape "scled" is not known; did you mean "scaled"?: choose plain, scaled`, "plain:margin=1": "shape plain: ", "scaled:margin=2": "shape scaled: margin=2: want a number",
+		"scled": `shape "scled" is not known: choose plain, scaled; did you mean "scaled"?`, "plain:margin=1": "shape plain: ", "scaled:margin=2": "shape scaled: margin=2: want a number",
 	} {
 		if _, _, _, err := Choose("shape", kinds, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q in it", text, err, want)

@@ -121,7 +121,7 @@ func (t *table) header(f *file, row []string) (map[string]int, error) {
 	at := map[string]int{}
 	for i, name := range names {
 		if !slices.Contains(columns, name) {
-			return nil, fmt.Errorf("column %q is not known%s: want some of %s", name, near.Suggest(name, columns), strings.Join(columns, ", "))
+			return nil, fmt.Errorf("column %q is not known: want some of %s%s", name, strings.Join(columns, ", "), near.Suggest(name, columns))
 		}
 		at[name] = i
 	}

@@ -186,7 +186,7 @@ func TestWrong(t *testing.T) {
 		{"csv:metric=cpu", "timestamp,value\n2026-01-05 00:00:00,5e9\n", `is the unit right`},
 		{"csv:metric=memory,unit=percent", "timestamp,value\n2026-01-05 00:00:00,101\n", `want a number from 0 to 100`},
 		{"csv:metric=cpu", "time,value\n2026-01-05 00:00:00,1\n", `in:1: "time" is no time`},
-		{"csv:metric=cpu", "timestamp,valeu\n2026-01-05 00:00:00,1\n", `in:1: column "valeu" is not known; did you mean "value"`},
+		{"csv:metric=cpu", "timestamp,valeu\n2026-01-05 00:00:00,1\n", `in:1: column "valeu" is not known: want some of `},
 		{"csv", "timestamp,value\n2026-01-05 00:00:00,1\n", `say what it is with the option metric`},
 		{"csv:metric=cpu", "timestamp,value\n\"2026,1\n", `in:2: this is no line of CSV`},
 		{"alibaba-series:metric=cpu", "timestamp,value\n1767571200,1\n", `in:1: columns timestamp,value: want timestamp and value, and container`},

@@ -55,7 +55,7 @@ func TestEmulate(t *testing.T) {
 	}
 	dir := t.TempDir()
 	db, plot := filepath.Join(dir, "first.db"), filepath.Join(dir, "first.svg")
-	out := emulateOnce(t, "web-0", "constant", "--steps", "3", "--period", "300ms", "--cpu", "100m", "--memory", "600Mi", "-o", db, "--plot", plot)
+	out := emulateOnce(t, "web-0", "constant", "--steps", "3", "--period", "1s", "--cpu", "100m", "--memory", "600Mi", "-o", db, "--plot", plot)
 	if !strings.Contains(out, "first.db: ") || !regexp.MustCompile(`web-0 +[1-3] +100m`).MatchString(out) || !strings.Contains(out, "600Mi") {
 		t.Errorf("%s", out)
 	}
@@ -76,7 +76,7 @@ func TestEmulate(t *testing.T) {
 	if svg, err := os.ReadFile(plot); err != nil || !strings.Contains(string(svg), "asked for") || !strings.Contains(string(svg), "web-0: Memory") {
 		t.Errorf("plot %s, %v", svg, err)
 	}
-	out = emulateOnce(t, "web-0", "--usage-of", db, "--step", "1h", "--period", "300ms")
+	out = emulateOnce(t, "web-0", "--usage-of", db, "--step", "1h", "--period", "3s")
 	if !regexp.MustCompile(`web-0 +1 +[0-9]+m .* ([5-9][0-9]{2}|[0-9]{4,})Mi`).MatchString(out) {
 		t.Errorf("played again: %s", out)
 	}

@@ -141,7 +141,7 @@ func TestVerticalMistakes(t *testing.T) {
 		want string
 	}{
 		{[]string{"--interval", "0s"}, "--interval 0s: must be more than 0"},
-		{[]string{"--recommender", "vpb"}, `recommender "vpb" is not known; did you mean "vpa"?`},
+		{[]string{"--recommender", "vpb"}, `vpa; did you mean "vpa"?`},
 		{[]string{"--recommender", "threshold:target-cpu=x"}, "target-cpu"},
 		{[]string{"--since", "1h"}, "--since goes with --prometheus"},
 		{[]string{"--prometheus", "http://p", "--since", "-1h"}, "--since -1h0m0s: must not be negative"},

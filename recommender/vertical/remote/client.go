@@ -116,5 +116,5 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 
 // Wrong is an error of what the server did.
 func (c *Client) Wrong(format string, args ...any) error {
-	return fmt.Errorf("recommender at "+c.api.Base+": "+format, args...)
+	return fmt.Errorf("recommender at %s: %w", c.api.Base, fmt.Errorf(format, args...))
 }
