@@ -9,7 +9,7 @@ import (
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
-// defaultMaxProvisionTime is upstream's --max-node-provision-time, for engines that do not tell theirs.
+// defaultMaxProvisionTime is upstream's --max-node-provision-time, for engines that do not state theirs.
 const defaultMaxProvisionTime = 15 * time.Minute
 
 // provisioner is an engine that says how long it waits for a node of a group.

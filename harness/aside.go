@@ -84,7 +84,7 @@ func (p *snapshotPlayback) inputOf(s *scalehist.ClusterState) *trace.Input {
 	return in
 }
 
-// delaysOf are the provision delays of groups that a report tells.
+// delaysOf are the provision delays of groups that a report states.
 func delaysOf(results []scalehist.NodeGroupResult, groups []scalehist.NodeGroup) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for _, g := range results {

@@ -56,8 +56,8 @@ func (s sums) report(b *testing.B) {
 	}
 }
 
-// cpuSeconds is what this process has used so far: it tells more than the wall when the machine has other things to do. 0
-// where /proc does not tell.
+// cpuSeconds is what this process has used so far: it says more than the wall when the machine has other things to do. 0
+// where /proc does not say.
 func cpuSeconds() float64 {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
@@ -78,7 +78,7 @@ func freshPeak() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// ownPeak is this process's peak resident set in bytes since freshPeak; 0 where /proc does not tell.
+// ownPeak is this process's peak resident set in bytes since freshPeak; 0 where /proc does not say.
 func ownPeak() int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

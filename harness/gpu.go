@@ -25,7 +25,7 @@ var gpuLabels = []struct{ provider, label string }{
 	{"alicloud", "aliyun.accelerator/nvidia_name"},
 }
 
-// gpuRule is how a provider tells which nodes have GPUs.
+// gpuRule is how a provider marks which nodes have GPUs.
 type gpuRule struct {
 	// label marks the nodes and names the type of GPU; "" if nobody knows.
 	label string

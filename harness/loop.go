@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// defaultScanInterval is upstream's --scan-interval, for engines that do not tell theirs.
+	// defaultScanInterval is upstream's --scan-interval, for engines that do not state theirs.
 	defaultScanInterval = 10 * time.Second
 	// maxLoops bounds the loops of a replay: a year of loops every ten seconds has three million. What has more is a stray
 	// year, or an interval that is none.
@@ -199,7 +199,7 @@ func (r *run) fed(changes []scalehist.Change) {
 	r.ledger.Fed(changes)
 }
 
-// settleNodes lets nodes come and go that are due, and settles, until nothing is left to happen at t. It tells whether
+// settleNodes lets nodes come and go that are due, and settles, until nothing is left to happen at t. It reports whether
 // a pod became unschedulable that was not before.
 func (r *run) settleNodes(ctx context.Context, t time.Time) (fresh bool, err error) {
 	for {
@@ -267,7 +267,7 @@ func (r *run) settle(ctx context.Context, t time.Time) (fresh bool, err error) {
 }
 
 // work lets an autoscaler that goes on between its loops (it drains and deletes nodes) do what is due at t, and settles
-// after each piece of it, so that the next sees what the last one did. It tells whether a pod became unschedulable.
+// after each piece of it, so that the next sees what the last one did. It says whether a pod became unschedulable.
 func (r *run) work(ctx context.Context, t time.Time) (fresh bool, err error) {
 	b, ok := r.engine.(scalehist.Background)
 	if !ok {

@@ -104,7 +104,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// TestFaultsThatHitNothing are told.
+// TestFaultsThatHitNothing are reported.
 func TestFaultsThatHitNothing(t *testing.T) {
 	t.Parallel()
 	r := replay(t, web(t, time.Minute), harness.WithAutoscaler(idleEngine), faults(t, "spot-reclaim:node/std-9@+30s", "not-ready:std@+40s..,count=3"))

@@ -29,7 +29,7 @@ type Env struct {
 	NamelessTies bool
 	// NodesAsStored: see TiesUpstream.
 	NodesAsStored bool
-	// InForce tells the report what the engine made of Settings, if it changed them.
+	// InForce records in the report what the engine made of Settings, if it changed them.
 	InForce func(scalehist.CASettings)
 	// Warn puts a line into the report: a flag that is not modelled, say.
 	Warn func(string)

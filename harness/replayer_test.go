@@ -262,7 +262,7 @@ func TestEngineErrorsSayWhoAndWhen(t *testing.T) {
 	}
 }
 
-// TestProgress: what a live view is told goes to the end of what is played, and ends with what the report says.
+// TestProgress: what a live view is sent goes to the end of what is played, and ends with what the report says.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var last harness.Progress

@@ -78,7 +78,7 @@ func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error)
 	}
 	defer func() {
 		if err != nil {
-			_ = r.close() // the first error is the one to tell
+			_ = r.close() // the first error is the one to report
 		}
 	}()
 	r.cluster = virtual.New(r.plane, r.lives())
@@ -143,13 +143,13 @@ func (r *run) adopt() error {
 	return nil
 }
 
-// resumer is an engine that can be told of requests an earlier one made, so that it counts their nodes as upcoming.
+// resumer is an engine that can take over requests an earlier one made, so that it counts their nodes as upcoming.
 type resumer interface {
 	Resume(at time.Time, group string, delta int)
 }
 
-// tellUpcoming tells an engine that wants to know which nodes are on their way.
-func tellUpcoming(engine scalehist.Autoscaler, provider *cloudprovider.Provider, now time.Time) {
+// resumeUpcoming gives an engine that wants to know the nodes that are on their way.
+func resumeUpcoming(engine scalehist.Autoscaler, provider *cloudprovider.Provider, now time.Time) {
 	e, ok := engine.(resumer)
 	if !ok {
 		return
@@ -190,7 +190,7 @@ func (r *run) newEngine(s scalehist.CASettings) error {
 		return fmt.Errorf("build the autoscaler: %w", err)
 	}
 	r.engine = engine
-	tellUpcoming(engine, r.provider, r.now)
+	resumeUpcoming(engine, r.provider, r.now)
 	r.scan = defaultScanInterval
 	if p, ok := engine.(interface{ ScanInterval() time.Duration }); ok && p.ScanInterval() > 0 {
 		r.scan = p.ScanInterval()

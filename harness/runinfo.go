@@ -70,7 +70,7 @@ func (s *stopwatch) runInfo(plane string) *scalehist.RunInfo {
 
 var highWater = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
 
-// peakMemory reads a process's peak resident set, in bytes; 0 where /proc does not tell.
+// peakMemory reads a process's peak resident set, in bytes; 0 where /proc does not say.
 func peakMemory(pid string) int64 {
 	b, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
-// signs writes what an autoscaler tells of itself into the virtual cluster, so that tools that watch a cluster-autoscaler
+// signs writes what an autoscaler reports of itself into the virtual cluster, so that tools that watch a cluster-autoscaler
 // see one: its status ConfigMap and its events.
 //
 // The ConfigMap goes through the control plane as any object does, when it says something new: a real one is written
-// every loop with new probe times, which would cost a write a loop and tell nothing. Events have no place in a control
+// every loop with new probe times, which would cost a write a loop and say nothing. Events have no place in a control
 // plane (nothing decides by them), so they go to its API server; a plane without one has none.
 type signs struct {
 	run    *run
 	client kubernetes.Interface // nil: no API server
-	// told is what the ConfigMap says without the times of its probes; empty: it was never written.
-	told string
+	// said is what the ConfigMap says without the times of its probes; empty: it was never written.
+	said string
 	// events counts those written, for their names.
 	events int
 }
@@ -39,7 +39,7 @@ func newSigns(r *run) *signs {
 	return s
 }
 
-// write tells what a loop, or the work between two, has brought.
+// write records what a loop, or the work between two, has brought.
 func (s *signs) write(ctx context.Context, d scalehist.Decision) error {
 	if s == nil {
 		return nil
@@ -69,11 +69,11 @@ func (s *signs) writeStatus(ctx context.Context, at time.Time) error {
 		return nil
 	}
 	text := withoutProbes(status)
-	if text == s.told {
+	if text == s.said {
 		return nil
 	}
 	op := scalehist.OpUpdate
-	if s.told == "" {
+	if s.said == "" {
 		op = scalehist.OpAdd
 		status.UID = types.UID("configmap/" + status.Namespace + "/" + status.Name)
 		status.CreationTimestamp = metav1.NewTime(at)
@@ -81,7 +81,7 @@ func (s *signs) writeStatus(ctx context.Context, at time.Time) error {
 	if err := s.run.cluster.Apply(ctx, []scalehist.Change{{At: at, Op: op, Object: status}}); err != nil {
 		return fmt.Errorf("write the autoscaler's status: %w", err)
 	}
-	s.told = text
+	s.said = text
 	return nil
 }
 

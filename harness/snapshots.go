@@ -147,7 +147,7 @@ func (p *snapshotPlayback) standing(s *scalehist.ClusterState) (*cloudprovider.P
 	requested := map[string][]time.Time{}
 	leaving := map[string]bool{}
 	for _, g := range s.NodeGroups {
-		g.TargetSize = max(0, g.TargetSize-len(g.Failed)) // whoever looks gives up on those first
+		g.TargetSize = max(0, g.TargetSize-len(g.Failed)) // an observer gives up on those first
 		if slices.ContainsFunc(s.Backoff, func(b scalehist.GroupBackoff) bool { return b.NodeGroup == g.Name }) {
 			g.MaxSize = max(g.MinSize, min(g.MaxSize, g.TargetSize))
 		}
@@ -203,7 +203,7 @@ func (p *snapshotPlayback) engine(s *scalehist.ClusterState, provider *cloudprov
 	if len(p.out.Events) == 0 {
 		p.out.Autoscaler, p.out.Settings = engine.Name(), inForce
 	}
-	tellUpcoming(engine, provider, s.At)
+	resumeUpcoming(engine, provider, s.At)
 	return engine, inForce, nil
 }
 

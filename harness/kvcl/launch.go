@@ -34,7 +34,7 @@ const (
 	launchTries = 3
 )
 
-// errPortTaken tells a launch that is worth another try.
+// errPortTaken marks a launch that is worth another try.
 var errPortTaken = errors.New("port taken")
 
 // processes are a running kube-apiserver and etcd.
@@ -53,7 +53,7 @@ type processes struct {
 	requestTimeout time.Duration
 	// pids are the processes the links became first: envtest starts others in place of those that ended.
 	pids map[string]int
-	// fates tell how a process ended.
+	// fates say how a process ended.
 	fates map[string]chan string
 	// tails are the last lines each wrote.
 	tails map[string]*tail
@@ -120,7 +120,7 @@ func launchOnce(ctx context.Context, paths assets.Paths, o Options) (_ *processe
 	p.onThread(p.env.ControlPlane.Start)
 	if err := p.waitReady(ctx); err != nil {
 		h.Kill()
-		<-p.started //nolint:errcheck // waitReady has the error to tell
+		<-p.started //nolint:errcheck // waitReady has the error to report
 		_ = p.stopEnv()
 		p.closeLogs()
 		if ctx.Err() != nil {
@@ -238,7 +238,7 @@ func (p *processes) ended() bool {
 // stop ends both processes and removes all their files. Nothing in them is worth a graceful end.
 func (p *processes) stop() error {
 	p.home.Kill()
-	<-p.started //nolint:errcheck // how the start went was told when it did
+	<-p.started //nolint:errcheck // how the start went was reported when it did
 	p.home.Kill()
 	err := p.stopEnv()
 	if p.ended() {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// lost tells more of an error of a request that nobody answered: which process has ended since the boot, how, and what it
+// lost says more of an error of a request that nobody answered: which process has ended since the boot, how, and what it
 // said last. Other errors, and all while both processes run, stay as they are.
 func (p *processes) lost(err error) error {
 	if err == nil || !unanswered(err) {

@@ -184,8 +184,8 @@ func TestBadBinaryIsNamed(t *testing.T) {
 	}
 }
 
-// TestKilledDuringBootIsTold: the error names the process and the signal, and the other one's words do not hide them.
-func TestKilledDuringBootIsTold(t *testing.T) {
+// TestKilledDuringBootIsReported: the error names the process and the signal, and the other one's words do not hide them.
+func TestKilledDuringBootIsReported(t *testing.T) {
 	paths, err := assets.Ensure(t.Context(), assets.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -330,8 +330,8 @@ func nodesUsed(t *testing.T, e *kvcl.EnvTest) int {
 	return len(used)
 }
 
-// TestPortInUseIsTold: somebody else has the port, and the error says so in the server's own words.
-func TestPortInUseIsTold(t *testing.T) {
+// TestPortInUseIsReported: somebody else has the port, and the error says so in the server's own words.
+func TestPortInUseIsReported(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

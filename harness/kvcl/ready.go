@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fateTimeout is how long to wait to learn how a process ended that has; the kernel tells at once, or somebody else.
+// fateTimeout is how long to wait to learn how a process ended that has; the kernel says so at once, or somebody else.
 const fateTimeout = time.Second
 
 // waitReady asks for a pod until the API server answers, or envtest gives up.
@@ -29,7 +29,7 @@ func (p *processes) waitReady(ctx context.Context) error {
 			return err
 		}
 		if ok {
-			return p.died() // whose end is told later must have been seen once
+			return p.died() // whose end is reported later must have been seen once
 		}
 		select {
 		case err := <-started:

@@ -26,7 +26,7 @@ func (e *EnvTest) Stats() Stats {
 	return s
 }
 
-// PeakMemory is the peak resident memory of the children in bytes, by name; empty where /proc does not tell.
+// PeakMemory is the peak resident memory of the children in bytes, by name; empty where /proc does not say.
 func (e *EnvTest) PeakMemory() map[string]int64 {
 	peak := map[string]int64{}
 	for name, pid := range e.Stats().PIDs {

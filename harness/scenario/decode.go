@@ -16,7 +16,7 @@ import (
 type position struct{ line, column int }
 
 // decoder reads YAML into the types of this package, strictly: every key is known, is given once, and has a value of its type.
-// It goes on after a problem, so that all are told.
+// It goes on after a problem, so that all are reported.
 type decoder struct {
 	file     string
 	problems []Problem

@@ -35,7 +35,7 @@ type Engines interface {
 	CheckFlags(name string, flags []string) error
 	// Controls are the options for what settings say of controllers, whose files path finds.
 	Controls(s *harness.Settings, path func(string) string) ([]harness.Option, error)
-	// JudgeScaleUps tells of each scale-up of a report that keeps its moments how far it was from the cheapest one.
+	// JudgeScaleUps says of each scale-up of a report that keeps its moments how far it was from the cheapest one.
 	JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *prices.Table) error
 }
 
@@ -179,7 +179,7 @@ func isScenario(n *yaml.Node) bool {
 	return false
 }
 
-// Twice tells the scenarios whose artifacts would be in the same place as those of an earlier one.
+// Twice finds the scenarios whose artifacts would be in the same place as those of an earlier one.
 func Twice(all []*Scenario) []Problem {
 	var out []Problem
 	seen := map[string]*Scenario{}

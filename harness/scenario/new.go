@@ -9,7 +9,7 @@ import (
 	"github.com/scalehist/scalehist/prices"
 )
 
-// Scaffold replays a scenario that has no expectations yet, to be written with YAML or Go. file is where it will be: paths are told
+// Scaffold replays a scenario that has no expectations yet, to be written with YAML or Go. file is where it will be: paths are given
 // from its directory.
 func Scaffold(ctx context.Context, s *Scenario, file string, e Env) (*scalehist.ReplayReport, error) {
 	if s.Autoscaler == "" {

@@ -17,7 +17,7 @@ type Env struct {
 	Plane func(name, logs string) (harness.Option, error)
 	// DefaultPlane is that of scenarios that name none; Override, if set, that of all.
 	DefaultPlane, Override string
-	// Progress, if set, is told how far the replay is.
+	// Progress, if set, is called with how far the replay is.
 	Progress func(harness.Progress)
 }
 

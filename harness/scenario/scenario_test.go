@@ -182,7 +182,7 @@ func TestRecordingQuestions(t *testing.T) {
 	}
 }
 
-// TestProblems: what is wrong is told with its place, and what was meant.
+// TestProblems: what is wrong is reported with its place, and what was meant.
 func TestProblems(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string

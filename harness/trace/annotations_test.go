@@ -68,7 +68,7 @@ func TestAnnotationsOfNodesAreCauses(t *testing.T) {
 		update(6*sec, noted(node("std-a", "std"), never, "true", "karpenter.sh/nodepool-hash", "7")). // nothing that matters
 		update(7*sec, noted(node("std-a", "std"), later, "detaching")).
 		input(t, 0, 0)
-	if diff := cmp.Diff([]string{"+5s update Node std-a", "+7s update Node std-a"}, told(in)); diff != "" {
+	if diff := cmp.Diff([]string{"+5s update Node std-a", "+7s update Node std-a"}, lines(in)); diff != "" {
 		t.Fatalf("causes (-want +got):\n%s", diff)
 	}
 	if n := nodeOf(in.Changes[1]); n.Annotations[later] != "detaching" || n.Annotations[never] != "" {

@@ -203,7 +203,7 @@ func TestCausesAndEffects(t *testing.T) {
 			t.Parallel()
 			// A last line past everything, so that the window never ends at a change.
 			in := tt.log.add(5*minute, pod("last", "")).input(t, tt.from, 5*minute-sec)
-			if diff := cmp.Diff(tt.want, told(in), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tt.want, lines(in), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("causes (-want +got):\n%s\nwarnings: %q", diff, in.Warnings)
 			}
 		})
@@ -225,8 +225,8 @@ func TestInitialState(t *testing.T) {
 	if diff := cmp.Diff(wantStood, stood(in)); diff != "" {
 		t.Errorf("at the start (-want +got):\n%s", diff)
 	}
-	wantTold := []string{"+10s add Pod lost", "+10s add Pod waits", "+10.001s add Pod after", "+20s delete Pod old"}
-	if diff := cmp.Diff(wantTold, told(in)); diff != "" {
+	wantLines := []string{"+10s add Pod lost", "+10s add Pod waits", "+10.001s add Pod after", "+20s delete Pod old"}
+	if diff := cmp.Diff(wantLines, lines(in)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
 	if p := changedPod(t, in, scalehist.OpAdd, "lost"); p.Spec.NodeName != "" {
@@ -258,7 +258,7 @@ func TestNodesTakenOffBeforeTheStart(t *testing.T) {
 	if got := in.NodeGroups[0].TargetSize; got != 2 {
 		t.Errorf("target size %d, want the recorded 2", got)
 	}
-	if diff := cmp.Diff([]string{"+10s add Pod web-1"}, told(in)); diff != "" {
+	if diff := cmp.Diff([]string{"+10s add Pod web-1"}, lines(in)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]int{"std": 2}, in.Truth.ScaledUpNodeGroups); diff != "" {
@@ -277,7 +277,7 @@ func TestTaintsOfJoiningNodes(t *testing.T) {
 		add(5*sec, tainted(node("metal-1", ""), unready, "mine"), tainted(notReady, unready)).
 		update(6*sec, tainted(node("metal-1", ""), "mine"), node("metal-2", "")).
 		input(t, 0, 0)
-	if diff := cmp.Diff([]string{"+5s add Node metal-1", "+5s add Node metal-2", "+6s update Node metal-2"}, told(in)); diff != "" {
+	if diff := cmp.Diff([]string{"+5s add Node metal-1", "+5s add Node metal-2", "+6s update Node metal-2"}, lines(in)); diff != "" {
 		t.Fatalf("causes (-want +got):\n%s", diff)
 	}
 	var got [][]string
@@ -325,8 +325,8 @@ func TestFinishedPodsRunAsLong(t *testing.T) {
 	if p := changedPod(t, in, scalehist.OpUpdate, "gated"); p.Annotations[virtual.RunForAnnotation] != "30s" {
 		t.Errorf("ungated pod has annotations %v, want its run time kept", p.Annotations)
 	}
-	wantTold := []string{"+5s add Pod plain", "+5s add Pod gated", "+5s add Pod instant", "+5s add Pod first", "+6s update Pod gated"}
-	if diff := cmp.Diff(wantTold, told(in)); diff != "" {
+	wantLines := []string{"+5s add Pod plain", "+5s add Pod gated", "+5s add Pod instant", "+5s add Pod first", "+6s update Pod gated"}
+	if diff := cmp.Diff(wantLines, lines(in)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
 }
@@ -369,7 +369,7 @@ func TestKarpentersDisruption(t *testing.T) {
 				remove(9*sec, tainted(node("std-b", "std"), key, "dedicated"))
 			in := log.input(t, time.Millisecond, 0)
 			// A person's cordon is a cause, also while Karpenter is at work.
-			if diff := cmp.Diff([]string{"+6s update Node std-a", "+7s update Node std-a"}, told(in)); diff != "" {
+			if diff := cmp.Diff([]string{"+6s update Node std-a", "+7s update Node std-a"}, lines(in)); diff != "" {
 				t.Errorf("causes (-want +got):\n%s", diff)
 			}
 			for _, ch := range in.Initial {

@@ -16,7 +16,7 @@ import (
 // shortestRun is what a pod ran that was seen bound and finished at one instant; zero would be for ever.
 const shortestRun = time.Millisecond
 
-// demands tells causes from effects among pods: an evicted pod and the pod its owner made instead are one demand.
+// demands separates causes from effects among pods: an evicted pod and the pod its owner made instead are one demand.
 type demands struct {
 	// effect marks deletions that the recorded autoscaler, scheduler or node lifecycle did.
 	effect map[types.UID]bool
@@ -41,7 +41,7 @@ type life struct {
 	// bound is when it was first seen on a node.
 	bound    time.Time
 	finished time.Time
-	// leaving is when it was first seen to be going: its deletion was asked for, or an event told.
+	// leaving is when it was first seen to be going: its deletion was asked for, or an event stated it.
 	leaving time.Time
 	// asked is when its deletion was asked for within the window, as its deletionTimestamp shows.
 	asked   time.Time
@@ -64,10 +64,10 @@ func (l *life) ended() time.Time {
 
 // demands reads the lives of all pods and pairs evictions with replacements, once.
 func (r *recorded) demands() *demands {
-	if r.told == nil {
-		r.told = r.readDemands()
+	if r.demanded == nil {
+		r.demanded = r.readDemands()
 	}
-	return r.told
+	return r.demanded
 }
 
 func (r *recorded) readDemands() *demands {
@@ -230,7 +230,7 @@ func (l *life) leave(at time.Time) {
 	}
 }
 
-// markEvicted finds evictions that no condition tells: events, and deletions on a node that was being removed.
+// markEvicted finds evictions that no condition states: events, and deletions on a node that was being removed.
 func (r *recorded) markEvicted(lives map[types.UID]*life, order []types.UID) {
 	pods := newPodsOfEvents(lives, order)
 	for _, e := range r.events {

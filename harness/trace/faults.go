@@ -20,7 +20,7 @@ var faultReasons = map[string]cloudprovider.FaultKind{
 	"ScaleUpTimedOut":      cloudprovider.FaultNeverRegister, // nodes never registered
 }
 
-// failedWith is how a cluster-autoscaler tells the class and code of creation errors. A class that is none (redacted
+// failedWith is how a cluster-autoscaler states the class and code of creation errors. A class that is none (redacted
 // histories have pseudonyms there) is taken for OutOfResources.
 var failedWith = regexp.MustCompile(` due to ([^ .;]+)\.([^ ;,]+);`)
 

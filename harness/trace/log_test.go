@@ -196,8 +196,8 @@ func gapLine(to time.Duration, kinds ...string) fields {
 		"spec": fields{"to": epoch.Add(to).Format(time.RFC3339Nano), "kinds": kinds, "why": "the recorder was down"}}
 }
 
-// told writes causes as lines: "+10s add Pod web-1".
-func told(in *Input) []string {
+// lines writes causes as lines: "+10s add Pod web-1".
+func lines(in *Input) []string {
 	var out []string
 	for _, ch := range in.Changes {
 		out = append(out, "+"+ch.At.Sub(epoch).String()+" "+string(ch.Op)+" "+kindOf(ch.Object)+" "+ch.Object.GetName())
@@ -231,7 +231,7 @@ func changedPod(t *testing.T, in *Input, op scalehist.Op, name string) *corev1.P
 			return p
 		}
 	}
-	t.Fatalf("no %s of pod %s among %q", op, name, told(in))
+	t.Fatalf("no %s of pod %s among %q", op, name, lines(in))
 	return nil
 }
 

@@ -199,7 +199,7 @@ func loadWhole(ctx context.Context, db *history.DB, rec *recorded) (*recorded, e
 }
 
 // resize sets the sizes at the start of the window where target sizes were not recorded: by the steps that events
-// told before it.
+// stated before it.
 func (r *recorded) resize(whole *recorded) {
 	if len(whole.sizeSteps()) > 0 {
 		return
@@ -211,7 +211,7 @@ func (r *recorded) resize(whole *recorded) {
 		}
 	}
 	for i := range r.groups {
-		// What stands was asked for, whatever the events told.
+		// What is there was asked for, whatever the events stated.
 		r.groups[i].TargetSize = max(r.groups[i].TargetSize, size[r.groups[i].Name])
 	}
 }
@@ -278,8 +278,8 @@ type recorded struct {
 	along map[string]bool
 	// departed nodes stood at the start, but their removal was decided before it.
 	departed map[string]bool
-	// told are the demands, once they were asked for.
-	told *demands
+	// demanded are the demands, once they were asked for.
+	demanded *demands
 	// seenAtOnce are the most nodes that the whole history shows of each group whose limit is a guess.
 	seenAtOnce map[string]int
 }
@@ -323,13 +323,13 @@ func (r *recorded) groupChanges() []GroupChange {
 			continue
 		}
 		next := was
-		told := history.NodeGroup(o)
-		next.MinSize, next.MaxSize, next.GuessedMax, next.Options = told.MinSize, told.MaxSize, told.GuessedMax, told.Options
+		now := history.NodeGroup(o)
+		next.MinSize, next.MaxSize, next.GuessedMax, next.Options = now.MinSize, now.MaxSize, now.GuessedMax, now.Options
 		if next.GuessedMax {
 			next.MaxSize = max(next.MaxSize, r.seenAtOnce[o.Name])
 		}
 		if o.Spec.Template != nil {
-			next.Template = told.Template
+			next.Template = now.Template
 		}
 		if next.MinSize == was.MinSize && next.MaxSize == was.MaxSize && next.GuessedMax == was.GuessedMax &&
 			equality.Semantic.DeepEqual(next.Template, was.Template) && equality.Semantic.DeepEqual(next.Options, was.Options) {

@@ -205,9 +205,9 @@ func TestFaultsFromEvents(t *testing.T) {
 	}
 }
 
-// TestSizesToldByEvents: where node groups were not recorded over time, a window in the middle starts from what events
-// told before it.
-func TestSizesToldByEvents(t *testing.T) {
+// TestSizesFromEvents: where node groups were not recorded over time, a window in the middle starts from what events
+// stated before it.
+func TestSizesFromEvents(t *testing.T) {
 	in := newLog().
 		add(5*sec, event("up", "TriggeredScaleUp", "Pod", "web-1", "pod triggered scale-up: [{std 1->3 (max: 5)}]")).
 		add(minute, pod("last", "")).

@@ -20,7 +20,7 @@ func TestLateGroup(t *testing.T) {
 		update(50*sec, tainted(node("new-a", "new"), gone)).update(51*sec, with(group("new", 2), "spec.maxSize", 7)).
 		remove(55*sec, tainted(node("new-a", "new"), gone)).
 		input(t, 0, 0)
-	if diff := cmp.Diff([]string{"+4s add Node new-a"}, told(in)); diff != "" {
+	if diff := cmp.Diff([]string{"+4s add Node new-a"}, lines(in)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
 	if len(in.GroupChanges) != 1 || in.GroupChanges[0].Op != scalehist.OpAdd || in.GroupChanges[0].Group.TargetSize != 2 || in.GroupChanges[0].Group.MaxSize != 7 {
@@ -48,7 +48,7 @@ func TestRemovedGroup(t *testing.T) {
 		remove(6*sec, node("old-a", "old")).
 		remove(9*sec, node("std-a", "std"))
 	in := log.input(t, 0, 0)
-	if diff := cmp.Diff([]string{"+6s delete Node old-a"}, told(in)); diff != "" {
+	if diff := cmp.Diff([]string{"+6s delete Node old-a"}, lines(in)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
 	if len(in.GroupChanges) != 1 || in.GroupChanges[0].Op != scalehist.OpDelete {

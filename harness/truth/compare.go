@@ -76,7 +76,7 @@ func (f *File) End() time.Time { return f.seconds(f.Runs[0].DurationSeconds) }
 const quietEnd = time.Hour
 
 // Length is how long to replay a recording that starts at an instant and is of some length: to the end of the run. A truth of another
-// recording lengthens nothing without end; Compare tells of it.
+// recording lengthens nothing without end; Compare reports it.
 func (f *File) Length(start time.Time, recorded time.Duration) time.Duration {
 	return max(recorded, min(f.End().Sub(start), recorded+quietEnd))
 }

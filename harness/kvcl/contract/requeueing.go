@@ -187,7 +187,7 @@ func quietNamespaces(s *suite) *corev1.Namespace {
 }
 
 // retriesWhatNoEventWoke: upstream has no event for labels of namespaces; a ticker retries pods that have waited for more
-// than five minutes, every half minute. A pod that the clock brought back in vain is not told of again.
+// than five minutes, every half minute. A pod that the clock brought back in vain is not reported again.
 func retriesWhatNoEventWoke(s *suite) {
 	s.now = s.now.Truncate(time.Minute).Add(time.Minute - time.Second) // the next settle is on a full minute
 	shop := quietNamespaces(s)
@@ -207,7 +207,7 @@ func retriesWhatNoEventWoke(s *suite) {
 	s.wantSettled(bound(binding("quiet", "n-0")))
 }
 
-// refreshesMessages: the retry tells what is so by now, where the events that made it so concerned nobody.
+// refreshesMessages: the retry says what is so by now, where the events that made it so concerned nobody.
 func refreshesMessages(s *suite) {
 	s.add(node("n-0", 1), pod("wide", 4))
 	s.wantSettled(waits("wide", noFit(1, "1 Insufficient cpu")))

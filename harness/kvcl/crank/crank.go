@@ -294,7 +294,7 @@ func (c *Crank) round(ctx context.Context, queued int) error {
 				return ctx.Err()
 			}
 		}
-		// A cycle that failed before its binding part has told as well.
+		// A cycle that failed before its binding part has said so as well.
 		select {
 		case <-c.done:
 		default:

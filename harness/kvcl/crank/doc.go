@@ -11,7 +11,7 @@
 // Settle after it. Upstream does so by a 30 s ticker whose phase nobody recorded. Left out are retries that could only end
 // as before, because nothing has changed since; and Settle does not list a pod that the clock brought back in vain.
 //
-// What the scheduler here cannot do is told by [Unsupported]: dynamic resource allocation and pod groups.
+// What the scheduler here cannot do is reported by [Unsupported]: dynamic resource allocation and pod groups.
 //
 // It must not know where objects are stored, nor read the wall clock.
 package crank

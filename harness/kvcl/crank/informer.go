@@ -64,7 +64,7 @@ func (i *informer) current(obj runtime.Object) runtime.Object {
 	return old.(runtime.Object)
 }
 
-// set adds or replaces an object and tells the handlers.
+// set adds or replaces an object and calls the handlers.
 func (i *informer) set(obj runtime.Object) error {
 	old := i.current(obj)
 	if old == nil {
@@ -85,7 +85,7 @@ func (i *informer) set(obj runtime.Object) error {
 	return nil
 }
 
-// remove deletes an object and tells the handlers; unknown objects are ignored.
+// remove deletes an object and calls the handlers; unknown objects are ignored.
 func (i *informer) remove(obj runtime.Object) error {
 	old := i.current(obj)
 	if old == nil {

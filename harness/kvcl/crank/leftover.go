@@ -74,7 +74,7 @@ func (c *Crank) flushLeftovers() {
 	}
 }
 
-// news says whether a failure is worth telling: a retry that only the clock brought about, and that ended as the one
+// news says whether a failure is worth reporting: a retry that only the clock brought about, and that ended as the one
 // before, is not.
 func (l *leftovers) news(name types.NamespacedName, f *failure) bool {
 	before, retried := l.retried[name]

@@ -14,7 +14,7 @@ import (
 )
 
 // TestLeftovers: when a pod that waits is tried again although nothing was to help it. The scheduler is asked how often it
-// popped a pod, since a retry in vain is not told.
+// popped a pod, since a retry in vain is not reported.
 func TestLeftovers(t *testing.T) {
 	start := time.Date(2025, 3, 1, 12, 0, 10, 0, time.UTC)
 	c, err := New(t.Context(), start, Options{
@@ -48,7 +48,7 @@ func TestLeftovers(t *testing.T) {
 		at    time.Duration // since start, which is ten seconds after a tick
 		node  string        // one that joins before
 		tries int
-		told  bool
+		news  bool
 	}{
 		{0, "", 1, true},
 		{time.Hour, "", 1, false},                     // nothing has changed: no need to look
@@ -70,8 +70,8 @@ func TestLeftovers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tries != step.tries || (len(r.Unschedulable) == 1) != step.told {
-			t.Errorf("+%s: %d tries, told %v; want %d, told %v", step.at, tries, r.Unschedulable, step.tries, step.told)
+		if tries != step.tries || (len(r.Unschedulable) == 1) != step.news {
+			t.Errorf("+%s: %d tries, told %v; want %d, told %v", step.at, tries, r.Unschedulable, step.tries, step.news)
 		}
 	}
 	if err := c.Remove(pod); err != nil {

@@ -21,13 +21,13 @@ type Options struct {
 	Jobs int
 	// Tries bounds the runs spent on making one program smaller; 0 is DefaultTries, a negative number none.
 	Tries int
-	// Ignore are sites of differences that are known and not to be told again.
+	// Ignore are sites of differences that are known and not to be reported again.
 	Ignore []string
-	// Progress is told, one call at a time, after each seed.
+	// Progress is called, one call at a time, after each seed.
 	Progress func(done, differ int)
-	// Program is told, one call at a time and in any order, what is about to run.
+	// Program is called, one call at a time and in any order, with what is about to run.
 	Program func(p Program)
-	// Shrinking is told, one call at a time, which seed's program is about to be made smaller.
+	// Shrinking is called, one call at a time, with the seed whose program is about to be made smaller.
 	Shrinking func(seed uint64)
 }
 
@@ -129,7 +129,7 @@ var exits struct {
 }
 
 // noExit makes a panic, which is a finding, of the end of the process, which the scheduler decides when its cache
-// contradicts what it is told. It returns how to undo that; checks may overlap.
+// contradicts what it is given. It returns how to undo that; checks may overlap.
 func noExit() func() {
 	exits.Lock()
 	defer exits.Unlock()

@@ -117,7 +117,7 @@ func (p *pair) compareErrors(m *mismatch, out [2]outcome) {
 	p.add(m, site, fmt.Sprintf("error\n- %s\n+ %s\n", errorLine(out[0]), errorLine(out[1])))
 }
 
-// alike says whether two errors say the same. What is wrong with the entries of a map the API server tells in the order of
+// alike says whether two errors say the same. What is wrong with the entries of a map the API server says in the order of
 // a map, another one each time.
 func alike(a, b string) bool {
 	if a == b {

@@ -65,8 +65,8 @@ func (s *server) Take() []plane.Event {
 	return events
 }
 
-// tell keeps what watches would show. Objects of kinds that no plane stores are nobody's business.
-func (s *server) tell(k *plane.Kind, obj runtime.Object, gone bool) error {
+// emit keeps what watches would show. Objects of kinds that no plane stores are nobody's business.
+func (s *server) emit(k *plane.Kind, obj runtime.Object, gone bool) error {
 	if k == nil {
 		return nil
 	}

@@ -57,8 +57,8 @@ func TestAWriteOfNothingIsNone(t *testing.T) {
 	if _, err := s.Put(t.Context(), plane.PodKind, changed); err != nil {
 		t.Fatal(err)
 	}
-	if told := s.Take(); len(told) != 1 || told[0].Obj.GetLabels()["app"] != "b" || told[0].RV <= plane.Version(p) {
-		t.Errorf("told %+v, want the new version", told)
+	if events := s.Take(); len(events) != 1 || events[0].Obj.GetLabels()["app"] != "b" || events[0].RV <= plane.Version(p) {
+		t.Errorf("told %+v, want the new version", events)
 	}
 	if _, err := s.Put(t.Context(), plane.PodKind, changed); !apierrors.IsConflict(err) {
 		t.Errorf("an old version was written: %v", err)

@@ -54,7 +54,7 @@ func (t *table) put(key string, obj runtime.Object) error {
 		return err
 	}
 	t.rows[key] = obj
-	return t.server.tell(t.kind, obj, false)
+	return t.server.emit(t.kind, obj, false)
 }
 
 // reread is an object as a real storage decodes it.
@@ -120,7 +120,7 @@ func (t *table) Delete(ctx context.Context, key string, out runtime.Object, prec
 	if err := versioner.UpdateObject(obj, t.server.version); err != nil {
 		return err
 	}
-	if err := t.server.tell(t.kind, obj, true); err != nil {
+	if err := t.server.emit(t.kind, obj, true); err != nil {
 		return err
 	}
 	return set(out, obj)

@@ -99,7 +99,7 @@ func SchedulerOptions(o Options) ([]scheduler.Option, error) {
 	}, nil
 }
 
-// PluginArgs returns the arguments of the profile's plugins by name, for whoever asks the same plugins the same questions.
+// PluginArgs returns the arguments of the profile's plugins by name, for callers that ask the same plugins the same.
 func PluginArgs(s Scoring) (map[string]runtime.Object, error) {
 	p, err := kubeProfile(s)
 	if err != nil {

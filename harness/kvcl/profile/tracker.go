@@ -7,7 +7,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// tracker tells the control plane when a binding cycle opens and when it has ended well, and holds the pods that
+// tracker informs the control plane when a binding cycle opens and when it has ended well, and holds the pods that
 // failed because there was no node at all: any node that joins brings them back.
 type tracker struct {
 	reserved func(pod *corev1.Pod)

@@ -31,7 +31,7 @@ func (r *Recall) recall(ctx context.Context, f framework.Framework, state fwk.Cy
 	lister := f.SnapshotSharedLister().NodeInfos()
 	list, err := lister.List()
 	if err != nil {
-		return result, "no list of nodes", nil //nolint:nilerr // stock runs into it as well, and tells
+		return result, "no list of nodes", nil //nolint:nilerr // stock runs into it as well, and says so
 	}
 	if len(list) == 0 {
 		return result, "no nodes", nil

@@ -23,7 +23,7 @@ import (
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
 
-// notebook is a control plane that schedules nothing and remembers what it was told last of each budget.
+// notebook is a control plane that schedules nothing and remembers what it was sent last of each budget.
 type notebook struct {
 	budgets map[string]*policyv1.PodDisruptionBudget
 	writes  int

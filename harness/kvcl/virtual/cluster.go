@@ -73,7 +73,7 @@ type Cluster struct {
 	// evicted pods come back at the next settle; leaving pods are on their way out and hold their room.
 	evicted []*corev1.Pod
 	leaving []*leaving
-	// lost pods are gone from the plane for good, and not yet told.
+	// lost pods are gone from the plane for good, and not yet reported.
 	lost []types.NamespacedName
 	// workloads are what owns pods and has replicas; controllers act for those that were taken over.
 	workloads   workloads
@@ -81,7 +81,7 @@ type Cluster struct {
 	// admitters change new pods; templates are those pods as their owners made them, by UID.
 	admitters []scalehist.Admitter
 	templates map[types.UID]*corev1.Pod
-	// resizes are pods with other requests, not yet told; deferred are those whose nodes have no room for that.
+	// resizes are pods with other requests, not yet reported; deferred are those whose nodes have no room for that.
 	resizes []scalehist.Change
 	// recordedRequests is one of the admitters; nil: requests are those of the pods that are fed in.
 	recordedRequests *recordedRequests

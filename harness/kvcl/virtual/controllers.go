@@ -23,8 +23,8 @@ type controllers struct {
 	of map[types.UID]*workload
 	// taken are the workloads that were taken over, in this order.
 	taken []*workload
-	// told is what happened to their pods since the last reconciliation, in order; stale: something else happened to them.
-	told  []told
+	// seen is what happened to their pods since the last reconciliation, in order; stale: something else happened to them.
+	seen  []sighting
 	stale bool
 	// given are the pods behind the names that were given out, by the UIDs of those that are about to be made.
 	given map[types.UID]given
@@ -35,8 +35,8 @@ type controllers struct {
 	dropped []*corev1.Pod
 }
 
-// told is a pod as it is now; nil: it is gone.
-type told struct {
+// sighting is a pod as it is now; nil: it is gone.
+type sighting struct {
 	uid types.UID
 	pod *corev1.Pod
 }
@@ -59,7 +59,7 @@ func newControllers(c *Cluster) controllers {
 }
 
 // owed says whether something happened that controllers have not seen.
-func (k *controllers) owed() bool { return k.stale || len(k.told) > 0 }
+func (k *controllers) owed() bool { return k.stale || len(k.seen) > 0 }
 
 // taken is the workload of a pod if somebody has taken it over, else nil.
 func (c *Cluster) taken(p *corev1.Pod) *workload {
@@ -79,13 +79,13 @@ func (k *controllers) put(w *workload, p *corev1.Pod) {
 	}
 	v := k.view(w, p)
 	w.run.like[revision(w, v)] = p
-	k.told = append(k.told, told{p.UID, v})
+	k.seen = append(k.seen, sighting{p.UID, v})
 }
 
 // gone reports a pod that is not there any more.
 func (c *Cluster) gone(p *corev1.Pod) {
 	if c.taken(p) != nil {
-		c.controllers.told = append(c.controllers.told, told{uid: p.UID})
+		c.controllers.seen = append(c.controllers.seen, sighting{uid: p.UID})
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *Cluster) departs(name string, p *corev1.Pod) {
 	if w.ref.Kind == statefulSet {
 		v.Name = name
 	}
-	c.controllers.told = append(c.controllers.told, told{p.UID, v})
+	c.controllers.seen = append(c.controllers.seen, sighting{p.UID, v})
 }
 
 // again lets a pod that was taken off its node be made again, at the next settle or when its controller does.
@@ -116,13 +116,13 @@ func (c *Cluster) again(p *corev1.Pod) {
 	}
 }
 
-// tell brings the model up to date: of each pod with the last that happened to it.
-func (k *controllers) tell() error {
-	last := make(map[types.UID]int, len(k.told))
-	for i, t := range k.told {
+// update brings the model up to date: of each pod with the last that happened to it.
+func (k *controllers) update() error {
+	last := make(map[types.UID]int, len(k.seen))
+	for i, t := range k.seen {
 		last[t.uid] = i
 	}
-	for i, t := range k.told {
+	for i, t := range k.seen {
 		switch {
 		case last[t.uid] != i:
 		case t.pod == nil:
@@ -133,7 +133,7 @@ func (k *controllers) tell() error {
 			}
 		}
 	}
-	k.told, k.stale = nil, false
+	k.seen, k.stale = nil, false
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (c *Cluster) reconcileWorkloads(now time.Time) (out outcome, err error) {
 	if at, ok := k.state.Next(); !k.owed() && (!ok || at.After(now)) {
 		return out, nil
 	}
-	if err := k.tell(); err != nil {
+	if err := k.update(); err != nil {
 		return out, fmt.Errorf("controllers of workloads: %w", err)
 	}
 	actions, err := k.state.Reconcile(now)

@@ -76,7 +76,7 @@ func TestEvictedDaemonPodReturns(t *testing.T) {
 	}
 }
 
-// TestDrainOfTheUnknown: what is not there is told as such.
+// TestDrainOfTheUnknown: what is not there is reported as such.
 func TestDrainOfTheUnknown(t *testing.T) {
 	w := newWorld(t)
 	if err := w.Evict(t.Context(), "default", "absent"); !apierrors.IsNotFound(err) {

@@ -72,10 +72,10 @@ func TestDeletionTakesTime(t *testing.T) {
 	quick.Spec.TerminationGracePeriodSeconds = ptr.To[int64](0)
 	w.add(node("n1", "4"), on(pod("plain", "1"), "n1"), on(pod("told", "1"), "n1"), quick, runFor(on(pod("done", "1"), "n1"), 1*sec), waiting)
 	w.settle(5 * sec)
-	told := pod("told", "1")
-	told.Annotations = map[string]string{virtual.TerminationAnnotation: "7s"}
+	set := pod("told", "1")
+	set.Annotations = map[string]string{virtual.TerminationAnnotation: "7s"}
 	w.start = w.start.Add(5 * sec)
-	w.remove(pod("plain", "1"), told, pod("quick", "1"), pod("done", "1"), pod("waiting", "9"))
+	w.remove(pod("plain", "1"), set, pod("quick", "1"), pod("done", "1"), pod("waiting", "9"))
 	w.settle(1 * sec)
 	w.want(map[string]string{"plain.terminating-1": "Running@n1", "told.terminating-1": "Running@n1"})
 	w.settle(6 * sec)

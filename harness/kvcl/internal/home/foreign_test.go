@@ -82,7 +82,7 @@ func TestForeignRootsAreRefusedAndLeftAlone(t *testing.T) {
 	}
 }
 
-// TestAForeignRootDoesNotLockOut: whoever takes one name first does not keep others from working.
+// TestAForeignRootDoesNotLockOut: a user who takes one name first does not keep others from working.
 func TestAForeignRootDoesNotLockOut(t *testing.T) {
 	taken, free := filepath.Join(t.TempDir(), "taken"), filepath.Join(t.TempDir(), "free")
 	elsewhere := t.TempDir()

@@ -47,7 +47,7 @@ func Open(dir string) (func(), error) {
 		klog.SetOutput(out)
 		// The scheduler builds a logger per node and filter call otherwise: 6 to 20 % of its time.
 		klog.EnableContextualLogging(false)
-		// envtest tells of children that end, which they do at every stop; launch reports what matters.
+		// envtest reports children that end, which they do at every stop; launch reports what matters.
 		ctrllog.SetLogger(logr.Discard())
 	})
 	if dir == "" {
