@@ -224,8 +224,8 @@ func TestWhileWritten(t *testing.T) {
 	}
 }
 
-// TestToldOnce: what a rule of its own tells is not told again as a replay's warning.
-func TestToldOnce(t *testing.T) {
+// TestReportedOnce: what a rule of its own reports is not reported again as a replay's warning.
+func TestReportedOnce(t *testing.T) {
 	s := healthy().add(0, pod("lost", bound("n9")))
 	s.gaps = []history.Gap{{From: at(30), To: at(40), Kinds: []string{"Job"}, Why: "cut off"}}
 	r := check(t, s.write(t), doctor.Options{})

@@ -90,7 +90,7 @@ func altered(_ context.Context, in *Input) ([]Finding, error) {
 }
 
 func unreadable(_ context.Context, in *Input) ([]Finding, error) {
-	if in.LoadErr == nil || len(in.Problems) > 0 { // the reason is told already
+	if in.LoadErr == nil || len(in.Problems) > 0 { // the reason is reported already
 		return nil, nil
 	}
 	return []Finding{{Message: in.LoadErr.Error()}}, nil

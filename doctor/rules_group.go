@@ -89,10 +89,10 @@ func noTemplate(_ context.Context, in *Input) ([]Finding, error) {
 // perGroup writes one finding for the first state of each group that message says something about.
 func perGroup(in *Input, message func(*v1alpha1.NodeGroup) string) []Finding {
 	var out []Finding
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, g := range in.scene.groups {
-		if m := message(g.object); m != "" && !told[g.object.Name] {
-			told[g.object.Name] = true
+		if m := message(g.object); m != "" && !reported[g.object.Name] {
+			reported[g.object.Name] = true
 			out = append(out, Finding{At: g.at, Object: "NodeGroup " + g.object.Name, Message: m})
 		}
 	}
@@ -147,13 +147,13 @@ func invertedBounds(_ context.Context, in *Input) ([]Finding, error) {
 
 func unknownGroup(_ context.Context, in *Input) ([]Finding, error) {
 	var out []Finding
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, n := range in.scene.nodes {
 		r := ref{kind: "NodeGroup", name: n.group()}
-		if r.name == "" || in.scene.seen[r] || told[r.name] {
+		if r.name == "" || in.scene.seen[r] || reported[r.name] {
 			continue
 		}
-		told[r.name] = true
+		reported[r.name] = true
 		out = append(out, Finding{At: n.seen, Object: "Node " + n.node.Name, Message: fmt.Sprintf("it names %s, which was not recorded", r)})
 	}
 	return out, nil

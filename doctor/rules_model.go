@@ -94,13 +94,13 @@ func usersOf(in *Input, feature, message string) []Finding {
 		}
 		return "namespace " + p.Namespace
 	}, message)
-	told := map[ref]bool{}
+	reported := map[ref]bool{}
 	see := func(at time.Time, o scalehist.Object) {
 		d, ok := o.(*appsv1.DaemonSet)
-		if !ok || told[refOf(d)] || !uses(&corev1.Pod{Spec: d.Spec.Template.Spec}) {
+		if !ok || reported[refOf(d)] || !uses(&corev1.Pod{Spec: d.Spec.Template.Spec}) {
 			return
 		}
-		told[refOf(d)] = true
+		reported[refOf(d)] = true
 		out = append(out, Finding{At: at, Object: refOf(d).String(), Message: fmt.Sprintf(message, "in its template")})
 	}
 	for _, d := range in.Initial.Objects.DaemonSets {

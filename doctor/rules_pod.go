@@ -36,7 +36,7 @@ func gated(p *corev1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }
 
 // unplaced pods wait for the default scheduler in silence.
 func unplaced(l *life) bool {
-	return l.bound.IsZero() && !l.told && !l.ended && !gated(l.pod) && !otherScheduler(l.pod)
+	return l.bound.IsZero() && !l.unschedulable && !l.ended && !gated(l.pod) && !otherScheduler(l.pod)
 }
 
 func silentlyPending(_ context.Context, in *Input) ([]Finding, error) {
@@ -54,10 +54,10 @@ func undecidedAtStart(_ context.Context, in *Input) ([]Finding, error) {
 	var out []Finding
 	for _, p := range in.Initial.UnscheduledPods {
 		l := in.scene.byUID[p.Pod.UID]
-		told := slices.ContainsFunc(p.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		unschedulable := slices.ContainsFunc(p.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
 		})
-		if told || l == nil || gated(p.Pod) || otherScheduler(p.Pod) || l.gone.IsZero() && unplaced(l) {
+		if unschedulable || l == nil || gated(p.Pod) || otherScheduler(p.Pod) || l.gone.IsZero() && unplaced(l) {
 			continue
 		}
 		out = append(out, Finding{At: in.From, Object: l.ref().String(), Message: "no node yet, and no condition PodScheduled"})

@@ -146,13 +146,13 @@ func runtimeClasses(_ context.Context, in *Input) ([]Finding, error) {
 // claimFindings reports claims whose reference, if they have one, was not recorded: one finding for each missing thing.
 func claimFindings(in *Input, of func(*corev1.PersistentVolumeClaim) ref) []Finding {
 	var out []Finding
-	told := map[ref]bool{}
+	reported := map[ref]bool{}
 	for _, c := range in.scene.claims {
 		r := of(c.object)
-		if r.name == "" || in.scene.seen[r] || told[r] {
+		if r.name == "" || in.scene.seen[r] || reported[r] {
 			continue
 		}
-		told[r] = true
+		reported[r] = true
 		out = append(out, Finding{At: c.at, Object: refOf(c.object).String(), Message: fmt.Sprintf("the claim names %s, which was not recorded", r)})
 	}
 	return out

@@ -64,14 +64,14 @@ func noSettings(_ context.Context, in *Input) ([]Finding, error) {
 // settings calls f for each recorded setting of an autoscaler, and keeps the first finding of each message.
 func settings(in *Input, f func(scalehist.CASettings) []string) []Finding {
 	var out []Finding
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, s := range in.Settings {
 		if len(s.Settings.Flags) == 0 {
 			continue
 		}
 		for _, m := range f(s.Settings) {
-			if !told[m] {
-				told[m] = true
+			if !reported[m] {
+				reported[m] = true
 				out = append(out, Finding{At: s.At, Message: m})
 			}
 		}

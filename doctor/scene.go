@@ -57,8 +57,8 @@ type life struct {
 	bound, gone time.Time
 	// ended: it Succeeded or Failed.
 	ended bool
-	// told: its condition PodScheduled was ever False.
-	told bool
+	// unschedulable: its condition PodScheduled was ever False.
+	unschedulable bool
 }
 
 func (l *life) ref() ref { return ref{"Pod", l.pod.Namespace, l.pod.Name} }
@@ -133,7 +133,7 @@ func (s *scene) seePod(p *corev1.Pod, at time.Time, op scalehist.Op, initial boo
 		l.bound = at
 	}
 	l.ended = l.ended || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-	l.told = l.told || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+	l.unschedulable = l.unschedulable || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // JudgeScaleUps writes into the decisions of a report that grew node groups how far that is from the cheapest way to help the
 // same pods, by any autoscaler: Decision.Optimality, and a note that says it. The report must keep the clusters they were made
-// about (harness.WithMoments), as every playback but one of saved reports can be told to. prices are per hour; nil: by the
+// about (harness.WithMoments), as every playback but one of saved reports can. prices are per hour; nil: by the
 // weighted size of nodes. A machine type without a price is an error.
 func JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *prices.Table) error {
 	judge := recommender.New()
@@ -35,8 +35,8 @@ func JudgeScaleUps(ctx context.Context, r *scalehist.ReplayReport, prices *price
 		if err != nil {
 			return fmt.Errorf("judge the scale-up at %s: %w", d.At.UTC().Format("2006-01-02T15:04:05Z"), err)
 		}
-		if told := d.Optimality; told != nil { // an engine that judges itself may use other prices, or none
-			d.Notes = without(d.Notes, told.String())
+		if judged := d.Optimality; judged != nil { // an engine that judges itself may use other prices, or none
+			d.Notes = without(d.Notes, judged.String())
 		}
 		d.Optimality = &o
 		d.Notes = append(d.Notes, o.String())

@@ -152,7 +152,7 @@ func TestRecommenderFlags(t *testing.T) {
 	}
 }
 
-// TestPricesReachTheRecommender: with a price table the engine scores by cost, and tells what the nodes cost.
+// TestPricesReachTheRecommender: with a price table the engine scores by cost, and says what the nodes cost.
 func TestPricesReachTheRecommender(t *testing.T) {
 	prices := &prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.2, "std-8": 0.3}}
 	db := filepath.Join("..", "fixtures", "two-machine-sizes", "recording.db")

@@ -182,10 +182,10 @@ func TestJudgedAsItSaysItself(t *testing.T) {
 		}
 		for _, engine := range []string{"recommender", "recommender:optimal"} {
 			r := kept(t, db, engine)
-			told := map[int]scalehist.Optimality{}
+			reported := map[int]scalehist.Optimality{}
 			for _, d := range r.Decisions {
 				if d.Optimality != nil {
-					told[d.Loop] = *d.Optimality
+					reported[d.Loop] = *d.Optimality
 				}
 			}
 			if err := JudgeScaleUps(t.Context(), r, nil); err != nil {
@@ -196,7 +196,7 @@ func TestJudgedAsItSaysItself(t *testing.T) {
 					continue
 				}
 				judged++
-				if diff := cmp.Diff(told[d.Loop], *d.Optimality, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+				if diff := cmp.Diff(reported[d.Loop], *d.Optimality, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 					t.Errorf("%s, %s, loop %d (-told +judged):\n%s", r.Scenario, engine, d.Loop, diff)
 				}
 			}

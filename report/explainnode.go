@@ -98,7 +98,7 @@ func ofGroup(group string) string {
 	return ", of node group " + group
 }
 
-// nodeDecisions tells what the scale-down planner made of the node whenever that changed.
+// nodeDecisions says what the scale-down planner made of the node whenever that changed.
 func (e *explainer) nodeDecisions(name string) {
 	last := ""
 	var since time.Time

@@ -139,7 +139,7 @@ func (e *explainer) lostBy(name string, b scalehist.Batch) string {
 	return ""
 }
 
-// podDecisions tells of the loops that saw the pod without room. What a loop repeats of the one before is not said again.
+// podDecisions lists the loops that saw the pod without room. What a loop repeats of the one before is not said again.
 func (e *explainer) podDecisions(name string) {
 	last := ""
 	for _, d := range e.r.Decisions {

@@ -69,7 +69,7 @@ func Timeline(r *scalehist.ReplayReport) string {
 	return b.String()
 }
 
-// parts are the fields of a report by what they tell. What is in none of them is hashed as "other".
+// parts are the fields of a report by what they say. What is in none of them is hashed as "other".
 var parts = []struct {
 	name   string
 	fields []string

@@ -90,7 +90,7 @@ func TestWaitsForCompletion(t *testing.T) {
 	}
 }
 
-// TestDaemonSetPods are evicted from a node that is drained, not from an empty one, unless told otherwise.
+// TestDaemonSetPods are evicted from a node that is drained, not from an empty one, unless asked to.
 func TestDaemonSetPods(t *testing.T) {
 	daemon := func(name string) *corev1.Pod {
 		p := on("a-0", testPod(name, name, "100m", "1Gi"))

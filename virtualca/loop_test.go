@@ -277,7 +277,7 @@ func TestStockOut(t *testing.T) {
 	}
 }
 
-// TestErrorClasses: instances that failed for several reasons are told of by class and code.
+// TestErrorClasses: instances that failed for several reasons are reported by class and code.
 func TestErrorClasses(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{Pods: cpuPods(3, "3")}}
 	r := start(t, c, []scalehist.NodeGroup{smallGroup("a", 0, 5)}, config.DefaultSettings(), cloudprovider.Options{Faults: []cloudprovider.Fault{

@@ -44,7 +44,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Run is what one call judged: outcomes in the order they are told.
+// Run is what one call judged: outcomes in the order they are listed.
 type Run struct {
 	// Title names it in summaries and JUnit: "scalehist test".
 	Title    string

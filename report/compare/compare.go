@@ -124,7 +124,7 @@ type Pair struct {
 }
 
 // Reports compares reports; the first is the baseline. It is an error to compare replays of different recordings unless
-// forced. Running replays is for the caller: whoever has reports can compare them.
+// forced. Running replays is for the caller: anyone who has reports can compare them.
 func Reports(sides []Side, o Options) (*Comparison, error) {
 	sides = plaintext.Values(sides) // what is said of them is text in lines, wherever it is printed
 	if len(sides) < 2 {

@@ -133,7 +133,7 @@ func (p *page) settings(c *Comparison) {
 	p.table(t)
 }
 
-// missing tells notes of metrics, and why numbers are not there; metrics with the same reason together.
+// missing gives notes of metrics, and why numbers are not there; metrics with the same reason together.
 func (p *page) missing(c *Comparison) {
 	var notes []string
 	for _, m := range c.Metrics {

@@ -171,7 +171,7 @@ func (v *Verdict) violations(each func(scenario, what, first string)) {
 	}
 }
 
-// firstIn tells the first decision that differs in a scenario, for a total; empty when the scenario's own violation does.
+// firstIn names the first decision that differs in a scenario, for a total; empty when the scenario's own violation does.
 func (v *Verdict) firstIn(scenario string) string {
 	for _, j := range v.Scenarios {
 		if j.Scenario == scenario && !j.violated() {
@@ -201,7 +201,7 @@ func (j Judgment) what() string {
 	return strings.Join(parts, "\n  ")
 }
 
-// first tells what stands behind the violations of a scenario that could be compared: the first decision in which the
+// first says what is behind the violations of a scenario that could be compared: the first decision in which the
 // candidate parts from the baseline when a limit is violated, and the first in which it parts from itself.
 func (j Judgment) first() string {
 	parts := []string{j.Repeat.story()}
@@ -211,7 +211,7 @@ func (j Judgment) first() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
 }
 
-// apart tells the first decision in which the candidate parts from the baseline.
+// apart names the first decision in which the candidate parts from the baseline.
 func (j Judgment) apart() string {
 	switch d := j.FirstDifference; {
 	case j.Problem != "":

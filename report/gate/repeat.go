@@ -86,7 +86,7 @@ func differs(one, two *scalehist.ReplayReport) (why string, first *compare.Diffe
 	return "is not deterministic: two runs of the candidate decide otherwise, so its numbers are those of one of them: what breaks ties, or is read in no order?", first, nil
 }
 
-// story tells the first decision in which two runs part; empty when none does.
+// story states the first decision in which two runs part; empty when none does.
 func (r *Repeat) story() string {
 	if r == nil || r.FirstDifference == nil {
 		return ""

@@ -22,7 +22,7 @@ type Result string
 const (
 	Passed   Result = "passed"
 	Violated Result = "violated"
-	// NotJudged: neither side tells the metric.
+	// NotJudged: neither side has the metric.
 	NotJudged Result = "not judged"
 )
 
@@ -256,17 +256,17 @@ func judgeTotal(l MetricLimit, pairs []pair) Check {
 	base, candidate := metrics.Value{Name: l.Metric.Name}, metrics.Value{Name: l.Metric.Name}
 	var sums [2]float64
 	var most string
-	largest, told := 0.0, 0
+	largest, measured := 0.0, 0
 	for _, p := range pairs {
 		a, b := p.base.Get(l.Metric.Name), p.candidate.Get(l.Metric.Name)
 		if a.Value == nil && b.Value == nil {
 			base.Missing, candidate.Missing = cmp.Or(base.Missing, a.Missing), cmp.Or(candidate.Missing, b.Missing)
 			continue
 		}
-		if why := cannotAdd(a, b, candidate.Unit, told > 0); why != "" {
+		if why := cannotAdd(a, b, candidate.Unit, measured > 0); why != "" {
 			return Check{Metric: l.Metric.Name, Unit: b.Unit, Limit: l.Limit.Text, Line: l.Line, Result: Violated, Why: fmt.Sprintf("in scenario %s %s", p.name, why)}
 		}
-		told++
+		measured++
 		base.Unit, candidate.Unit = a.Unit, b.Unit
 		if by := abs(*b.Value - *a.Value); by > largest {
 			largest, most = by, p.name
@@ -279,7 +279,7 @@ func judgeTotal(l MetricLimit, pairs []pair) Check {
 			}
 		}
 	}
-	if told > 0 {
+	if measured > 0 {
 		base.Value, candidate.Value = &sums[0], &sums[1]
 	} else if candidate.Missing == "" {
 		base.Missing, candidate.Missing = "no scenario is on both sides", "no scenario is on both sides"
@@ -289,8 +289,8 @@ func judgeTotal(l MetricLimit, pairs []pair) Check {
 	if c.Result == Violated && most != "" {
 		c.Why += "; most of it in scenario " + most
 	}
-	if told > 0 && told < len(pairs) {
-		c.Notes = append(c.Notes, fmt.Sprintf("not reported by %d of %s", len(pairs)-told, plural.Of(len(pairs), "scenario")))
+	if measured > 0 && measured < len(pairs) {
+		c.Notes = append(c.Notes, fmt.Sprintf("not reported by %d of %s", len(pairs)-measured, plural.Of(len(pairs), "scenario")))
 	}
 	return c
 }
@@ -323,7 +323,7 @@ func unmatched(p *Policy, v *Verdict) []string {
 	return out
 }
 
-// neverJudged is an error about limits that no scenario told anything of.
+// neverJudged is an error about limits that no scenario has a value for.
 func neverJudged(p *Policy, v *Verdict) error {
 	type key struct {
 		line   int

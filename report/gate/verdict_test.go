@@ -175,7 +175,7 @@ func TestTotalsAreOfBothSides(t *testing.T) {
 	}
 }
 
-// TestNeverJudged: a limit that no scenario tells anything of is no limit that holds.
+// TestNeverJudged: a limit that no scenario has a value for is no limit that holds.
 func TestNeverJudged(t *testing.T) {
 	base := load(t, "testdata/baseline")
 	for _, s := range base {
@@ -300,15 +300,15 @@ func TestLoadRefuses(t *testing.T) {
 // TestIdenticalPasses: a candidate equal to the baseline is within every policy whose limits do not ask to be better.
 func TestIdenticalPasses(t *testing.T) {
 	base := load(t, "testdata/baseline")
-	told := map[string]bool{}
+	measured := map[string]bool{}
 	for _, s := range base {
 		for _, v := range metrics.Of(s.Report) {
-			told[v.Name] = told[v.Name] || v.Value != nil
+			measured[v.Name] = measured[v.Name] || v.Value != nil
 		}
 	}
 	var able []metrics.Metric
 	for _, m := range metrics.All() {
-		if told[m.Name] {
+		if measured[m.Name] {
 			able = append(able, m)
 		}
 	}

@@ -153,7 +153,7 @@ func (b *builder) buildGroups() {
 	}
 }
 
-// recorded is the recorded target size of a group over time. The recording tells its steps and where it ended; where it
+// recorded is the recorded target size of a group over time. The recording shows its steps and where it ended; where it
 // began follows from the first step, or from the end when there was none.
 func (b *builder) recorded(g scalehist.NodeGroupResult) *curve {
 	if b.r.Recorded == nil || g.RecordedFinal == nil {

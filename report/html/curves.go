@@ -52,8 +52,8 @@ func sums(list []delta, f func(at int64, sum [3]float64)) {
 	}
 }
 
-// untoldValue stands for a stretch of a curve of which the report does not tell; all true values are 0 or more.
-const untoldValue = -1
+// unknownValue marks a stretch of a curve of which the report says nothing; all true values are 0 or more.
+const unknownValue = -1
 
 // asking calls f for each part of a stay in which its pod asks for the same; later has the amounts of run.Resizes, changes those of the pod.
 func (b *builder) asking(from, to, first int64, changes []int, later []int64, f func(from, to, asks int64)) {
@@ -116,7 +116,7 @@ func (b *builder) used(offers, asks, later []int64) *curve {
 		v := 0.0
 		switch {
 		case sum[2] > 0:
-			v = untoldValue
+			v = unknownValue
 		case sum[0] > 0:
 			v = math.Round(1e4*sum[1]/sum[0]) / 100
 		}

@@ -306,7 +306,7 @@ type pair struct {
 }
 
 // first is the first decision that differs, By a controller or the node autoscaler. A and B are the decisions in force, as numbers, -1 for
-// none; ActedA and ActedB tell which of them acted then.
+// none; ActedA and ActedB say which of them acted then.
 type first struct {
 	Kind   string `json:"kind"`
 	At     int64  `json:"at"`

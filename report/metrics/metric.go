@@ -106,7 +106,7 @@ func find(name string, among []Metric) (Metric, error) {
 	return Metric{}, fmt.Errorf("unknown metric %q: want one of %s", name, strings.Join(namesOf(among), ", "))
 }
 
-// leftOut are metrics of the literature that a report cannot tell, and why; they are explained, and refused in policies.
+// leftOut are metrics of the literature that a report does not have, and why; they are explained, and refused in policies.
 var leftOut = map[string]string{
 	"over.timeshare":        "there is room left on some node nearly all the time, in every replay; slack.relative.cpu says how much",
 	"over.capped":           "over-provisioning as a share of the resource cap needs to know how large nodes are of groups that never had one; slack.relative.cpu has what there was for its cap",

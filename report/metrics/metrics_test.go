@@ -158,7 +158,7 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// TestMissing: what a report does not tell is not guessed.
+// TestMissing: what a report does not say is not guessed.
 func TestMissing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*scalehist.ReplayReport)

@@ -213,14 +213,14 @@ func Used(w *scalehist.WorkloadResult, name corev1.ResourceName) Curve {
 		if x.Metric != string(name) || len(x.Used) == 0 {
 			continue
 		}
-		sum, untold := 0.0, 0.0
+		sum, gap := 0.0, 0.0
 		for j, p := range usedBy(x) {
-			if j == 0 || p.Value >= 0 != (untold == 0) {
+			if j == 0 || p.Value >= 0 != (gap == 0) {
 				now := 0.0
 				if p.Value < 0 {
 					now = 1
 				}
-				unknown, untold = append(unknown, step{time.Duration(p.Offset), now - untold}), now
+				unknown, gap = append(unknown, step{time.Duration(p.Offset), now - gap}), now
 			}
 			v := max(0, p.Value)
 			steps, sum = append(steps, step{time.Duration(p.Offset), v - sum}), v

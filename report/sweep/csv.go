@@ -10,7 +10,7 @@ import (
 // CSV writes the sweep as comma-separated values with a header line, a row a replay: its number, whether it is on the front
 // ("true" or "false"), what became of it ("measured", "failed", "not run"), the engine, a column a parameter (empty where the
 // engine does not take it), and a column a metric, as plain numbers in the unit that the header names. A metric that is not
-// told is empty.
+// reported is empty.
 func (s *Sweep) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	params := s.parameters()
@@ -27,7 +27,7 @@ func (s *Sweep) CSV(w io.Writer) error {
 		}
 		head = append(head, m.Name+unit)
 	}
-	_ = out.Write(head) // Flush tells of all errors
+	_ = out.Write(head) // Flush reports all errors
 	for _, r := range s.Rows {
 		state := "measured"
 		switch {

@@ -34,7 +34,7 @@ text{font:13px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fil
 </style>
 `
 
-// ErrNothingToPlot: no row tells both metrics.
+// ErrNothingToPlot: no row has both metrics.
 var ErrNothingToPlot = errors.New("no replay has both metrics of the plot")
 
 // mark is a place in the plot, with the rows that are there.
@@ -58,7 +58,7 @@ func (m mark) label() string {
 	return strings.Join(numbers, ", ")
 }
 
-// marks are the places of all rows that tell both metrics, by x and y.
+// marks are the places of all rows that have both metrics, by x and y.
 func (s *Sweep) marks() []mark {
 	var out []mark
 	for _, r := range s.Rows {

@@ -1,6 +1,6 @@
 // Package cloudprovider holds virtual node groups and their instances in virtual time: target sizes, provision and
 // deletion delays, faults and prices. It has no clock and no API server. Every call that changes something carries
-// the instant it happens at; Next tells when something will happen by itself, Advance makes it happen.
+// the instant it happens at; Next says when something will happen by itself, Advance makes it happen.
 //
 // Terms: an instance is a machine the provider made for a node group; it is creating until its node joins, then
 // running, and deleting from DeleteNodes until its node is gone. A creating instance may carry an error instead of

@@ -98,7 +98,7 @@ func (p *Provider) take(group string, now time.Time, kinds ...FaultKind) (Fault,
 }
 
 // Refresh is upstream's call at the beginning of every loop, by which a provider brings its view up to date. Here it
-// only tells whether the provider answers.
+// only says whether the provider answers.
 func (p *Provider) Refresh(now time.Time) error { return p.answers("", now) }
 
 // answers is an error while the provider is down.

@@ -39,7 +39,7 @@ func anyPod(name, kind, cpu string) *corev1.Pod {
 			LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}, TopologyKey: corev1.LabelHostname,
 		}}}}
 	case "elsewhere":
-		// Told from plain pods by its namespace only.
+		// Distinguished from plain pods by its namespace only.
 		p.Namespace, p.Labels["app"] = "other", "plain"
 	case "claim":
 		claim("bound")

@@ -14,7 +14,7 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
-// sample is the part of a recorded run that tells what scale-down thought in each loop.
+// sample is the part of a recorded run that shows what scale-down thought in each loop.
 type sample struct {
 	Iterations []struct {
 		ScaleDown struct {
