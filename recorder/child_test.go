@@ -28,7 +28,7 @@ const childRole = "SCALEHIST_TEST_CHILD"
 // children are the programs this test binary can be.
 var children = map[string]func() int{"recorder": childRecorder}
 
-// childOrders is what a recorder in a process of its own is told by its environment.
+// childOrders is what a recorder in a process of its own is given in its environment.
 type childOrders struct {
 	Host, Token, Path string
 	CA                []byte

@@ -32,7 +32,7 @@ const (
 	whyHeld        = "the history could not be written, what happened meanwhile was seen late: "
 )
 
-// opened says that a watch stream stands. initial: it sends the objects there are first, and Replace tells when it is
+// opened says that a watch stream is open. initial: it sends the objects there are first, and Replace says when it is
 // through; else it resumes from where the last one was. until is the version up to which a stream in place of a silent
 // one may bring what that one missed, "" for any other.
 func (w *watched) opened(s *stream, initial bool, until string) error {
@@ -57,7 +57,7 @@ func (w *watched) resumed(until string) error {
 	}
 	w.unproven = from
 	if until != "" && now.Sub(silent) < interruptionTolerance {
-		// Nothing said and nothing happened look alike: what comes first tells.
+		// Nothing said and nothing happened look alike: what comes first decides.
 		w.suspect = &suspect{from: from, until: until}
 		return nil
 	}
@@ -114,7 +114,7 @@ func (w *watched) downSince(now time.Time) *history.Gap {
 	return w.lost(now)
 }
 
-// stream tells its watch when it is over. The reflector stops every stream that it is done with.
+// stream reports to its watch when it is over. The reflector stops every stream that it is done with.
 type stream struct {
 	watch.Interface
 	once sync.Once
@@ -136,7 +136,7 @@ type line struct {
 	conns map[net.Conn]bool
 }
 
-// drop closes all connections: whoever uses one dials again.
+// drop closes all connections: their users dial again.
 func (l *line) drop() {
 	l.mu.Lock()
 	conns := slices.Collect(maps.Keys(l.conns))
@@ -174,7 +174,7 @@ func (l *line) lastHeard() time.Time {
 	return l.heard
 }
 
-// know makes the line know the connections of cfg; if it listens, they tell it when they hear something.
+// know makes the line know the connections of cfg; if it listens, they report to it when they hear something.
 func (l *line) know(cfg *rest.Config, listen bool) {
 	dial := cfg.Dial
 	if dial == nil {

@@ -16,8 +16,8 @@
 //     resource version, delivers everything and is none: servers end every watch after some minutes. Nor is a watch that
 //     says nothing because nothing happens. A gap that goes on is one gap that grows, in the file too.
 //   - Missed deletion: what a list does not show any more is deleted at the instant that ends the gap before the list;
-//     history.DB.Missed tells these deletions from those that were seen.
-//   - Identity: a history is of one cluster, told by the UID of its namespace kube-system; another is refused, also when
+//     history.DB.Missed separates these deletions from those that were seen.
+//   - Identity: a history is of one cluster, known by the UID of its namespace kube-system; another is refused, also when
 //     credentials are renewed.
 //
 // What a reader may rely on outside of gaps:
@@ -35,7 +35,7 @@
 //   - What was committed stays: a recorder that is killed loses at most what it had not committed, which lies in the gap
 //     before the next recording. A power cut takes what came after the last sign of life; Flush gives one.
 //
-// What goes wrong is told by Stats.Trouble and the log, and tried again: API servers that are away, credentials that
+// What goes wrong is reported by Stats.Trouble and the log, and tried again: API servers that are away, credentials that
 // expire (Options.Reload), a full disk (the queue is held, and with it the watches), clocks that differ. A history that
 // is removed or replaced ends the recording with GoneError; nothing is written to a file without a name.
 //

@@ -108,7 +108,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestStopOnAFullDisk: what cannot be written at the end is told.
+// TestStopOnAFullDisk: what cannot be written at the end is reported.
 func TestStopOnAFullDisk(t *testing.T) {
 	l := newLab(t)
 	l.quiet()

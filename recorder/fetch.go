@@ -46,7 +46,7 @@ func (w *watched) list(ctx context.Context, o metav1.ListOptions) (runtime.Objec
 	return list, err
 }
 
-// page lists as it is told, on the connection of the watch.
+// page lists as it is asked to, on the connection of the watch.
 func (w *watched) page(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 	at := w.r.at(w.plane)
 	if w.target.client == nil {

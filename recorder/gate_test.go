@@ -16,7 +16,7 @@ import (
 // gate is a proxy before the API server that can refuse what the server would not.
 type gate struct {
 	*httptest.Server
-	// token is the only one it lets through; watches that resume are told that their version has expired while expired
+	// token is the only one it lets through; watches that resume get the answer that their version has expired while expired
 	// is set; everything is refused as by a server that shuts down while away is set.
 	token         atomic.Value
 	expired, away atomic.Bool

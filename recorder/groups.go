@@ -126,7 +126,7 @@ func (g *nodeGroups) deployment(e *history.Entry, d *appsv1.Deployment) {
 	g.touch(e)
 }
 
-// annotate names a node's group on it, unless somebody did. A deleted node keeps the group it was in: what told it may
+// annotate names a node's group on it, unless somebody did. A deleted node keeps the group it was in: what said so may
 // have gone before.
 func (g *nodeGroups) annotate(e *history.Entry) {
 	n, ok := e.Change.Object.(*corev1.Node)

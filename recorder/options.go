@@ -25,7 +25,7 @@ type Options struct {
 	Source string
 	// Clock gives observed time; default the wall clock.
 	Clock clock.Clock
-	// NodeGroups tells node groups from nodes; default sources.Auto.
+	// NodeGroups derives node groups from nodes; default sources.Auto.
 	NodeGroups sources.Source
 	// Kinds to watch, by name ("Pod"); default all of Kinds(). Pods and Nodes are always among them.
 	Kinds []string

@@ -77,7 +77,7 @@ func TestReusedNameKeepsItsPast(t *testing.T) {
 	}
 }
 
-// TestEventsWhileAway: what happened while no recorder ran, and is told by an event that is still there, is recorded;
+// TestEventsWhileAway: what happened while no recorder ran, and is stated by an event that is still there, is recorded;
 // what happened before the first is not. Prior art dropped both.
 func TestEventsWhileAway(t *testing.T) {
 	c, ns := client(t)

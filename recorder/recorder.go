@@ -244,7 +244,7 @@ func (r *Recorder) reflector(ctx context.Context, w *watched) *cache.Reflector {
 	return cache.NewReflectorWithOptions(r.listWatch(w), w.example, w, cache.ReflectorOptions{Name: "recorder/" + w.kind, Logger: &logger})
 }
 
-// identity tells this cluster from all others, whatever its address: the UID of a namespace that every cluster has as
+// identity is of this cluster and no other, whatever its address: the UID of a namespace that every cluster has as
 // long as it lives. It is empty where that may not be read.
 func (r *Recorder) identity(ctx context.Context, meta metadata.Interface) (string, error) {
 	if r.translate != nil {

@@ -135,7 +135,7 @@ func TestWaitIsStopped(t *testing.T) {
 }
 
 // TestMissedDeletes: what went while the watch could not resume, or while no recorder ran, is deleted when a list does
-// not show it, and the deletion tells that nobody saw it. Prior art kept such objects for ever.
+// not show it, and the deletion says that nobody saw it. Prior art kept such objects for ever.
 func TestMissedDeletes(t *testing.T) {
 	c, ns := client(t)
 	g := newGate(t)
@@ -270,7 +270,7 @@ func TestQuietWatchIsNoGap(t *testing.T) {
 	}
 }
 
-// TestSuspectWatch: what a stream shows first that was opened in place of a silent one tells whether that one missed it.
+// TestSuspectWatch: what a stream shows first that was opened in place of a silent one shows whether that one missed it.
 func TestSuspectWatch(t *testing.T) {
 	for name, c := range map[string]struct {
 		version string

@@ -25,7 +25,7 @@ func (r Refused) name() string {
 // Refused are the kinds that are not recorded, in the order of Kinds. Call it after WaitForStart.
 func (r *Recorder) Refused() []Refused { return slices.Clone(r.refused) }
 
-// RefusedText tells people which kinds are missing and what to do: one line for those that are forbidden, one for those
+// RefusedText says which kinds are missing and what to do: one line for those that are forbidden, one for those
 // that are not served.
 func RefusedText(list []Refused) []string {
 	var forbidden, unserved []string

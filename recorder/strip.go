@@ -54,7 +54,7 @@ func stripMeta(o scalehist.Object) {
 	}
 }
 
-// scalingReasons are the reasons of events on pods and claims that tell about scheduling and scaling. Others of the
+// scalingReasons are the reasons of events on pods and claims that are about scheduling and scaling. Others of the
 // kubelet (probes that fail, images that are pulled) are many, say nothing about scaling, and quote what the
 // application said.
 var scalingReasons = map[string]bool{
@@ -71,8 +71,8 @@ var scalingComponents = []string{"autoscaler", "karpenter", "machine-controller"
 var scalingObjects = map[string]bool{"Node": true, "Machine": true, "MachineSet": true, "MachineDeployment": true, "MachineClass": true,
 	"Worker": true, "NodePool": true, "NodeClaim": true}
 
-// tellsScaling says whether an event is recorded.
-func tellsScaling(e *corev1.Event) bool {
+// aboutScaling says whether an event is recorded.
+func aboutScaling(e *corev1.Event) bool {
 	if scalingObjects[e.InvolvedObject.Kind] || scalingReasons[e.Reason] {
 		return true
 	}

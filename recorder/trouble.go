@@ -29,7 +29,7 @@ type trouble struct {
 	other map[string]string // by part: what is not about one kind
 }
 
-// The parts of a recorder that may be in trouble, in the order in which they are told.
+// The parts of a recorder that may be in trouble, in the order in which they are reported.
 const (
 	partStart       = "start"
 	partHistory     = "history"
@@ -194,5 +194,5 @@ func (r *Recorder) listWatch(w *watched) cache.ListerWatcher {
 	return cache.ToListWatcherWithWatchListSemantics(lw, r.kube())
 }
 
-// jumpShown is how long a jump of the clock is told as trouble; the history keeps it.
+// jumpShown is how long a jump of the clock is reported as trouble; the history keeps it.
 const jumpShown = 5 * time.Minute

@@ -18,7 +18,7 @@ import (
 )
 
 // watched receives what a reflector lists and watches of one target and puts it into the queue. It remembers of each
-// object only what tells a new list from what was seen before. A call returns when the queue has taken the change: a
+// object only what separates a new list from what was seen before. A call returns when the queue has taken the change: a
 // slow writer slows the watch, not the memory.
 type watched struct {
 	target
@@ -161,7 +161,7 @@ func (w *watched) deliver(items []item, first bool) (time.Time, error) {
 	case !w.watching:
 		missed.From = w.current
 	}
-	// The gap is there before what happened in it: whoever reads in between sees that something is missing.
+	// The gap is there before what happened in it: a reader in between sees that something is missing.
 	return at, w.r.enqueueAt(at, append([]item{{gap: &missed}}, items...))
 }
 
@@ -203,7 +203,7 @@ func (w *watched) stub(name types.NamespacedName, uid types.UID, version string)
 	return o
 }
 
-// emit queues what the watch shows. The first thing that a stream shows which was opened in place of a silent one tells
+// emit queues what the watch shows. The first thing that a stream shows which was opened in place of a silent one shows
 // whether that one had missed something.
 func (w *watched) emit(it item) error {
 	if s := w.suspect; s != nil {
@@ -288,7 +288,7 @@ func (w *watched) kept(o scalehist.Object, first bool) bool {
 	if !isEvent {
 		return w.passes(o)
 	}
-	if !tellsScaling(e) {
+	if !aboutScaling(e) {
 		return false
 	}
 	return !first || !w.r.resumedFrom.IsZero() && lastHappened(e).After(w.r.recordedSince)

@@ -65,7 +65,7 @@ func (w *writer) run(ctx context.Context) error {
 			timer, due = nil, nil
 			w.try(func() error { return w.commit(ctx) })
 			w.try(w.inPlace)
-			w.try(func() error { return w.tellClock(ctx) })
+			w.try(func() error { return w.noteClock(ctx) })
 			w.try(func() error { return w.signIdle(ctx) })
 			w.try(func() error { return w.retain(ctx) })
 		}
@@ -252,8 +252,8 @@ func (w *writer) gap(ctx context.Context, g history.Gap) error {
 	return w.persist(ctx, func() error { return w.store.GrowGap(ctx, g) })
 }
 
-// tellClock notes what is wrong with the clock, in the history too.
-func (w *writer) tellClock(ctx context.Context) error {
+// noteClock notes what is wrong with the clock, in the history too.
+func (w *writer) noteClock(ctx context.Context) error {
 	if !w.jumped.IsZero() && w.r.now().Sub(w.jumped) > jumpShown {
 		w.jumped = time.Time{}
 		w.r.trouble.set(ctx, partJump, "")
@@ -337,7 +337,7 @@ func (w *writer) end(ctx context.Context) error {
 	if err := w.commit(ctx); err != nil {
 		return err
 	}
-	if err := w.tellClock(ctx); err != nil {
+	if err := w.noteClock(ctx); err != nil {
 		return err
 	}
 	at := w.r.now()

@@ -217,8 +217,8 @@ func TestDiverging(t *testing.T) {
 	}
 }
 
-// TestTimelineTellsWhatChanged: whatever changes in a report, the golden's diff names the part, not a hash of all alone.
-func TestTimelineTellsWhatChanged(t *testing.T) {
+// TestTimelineNamesWhatChanged: whatever changes in a report, the golden's diff names the part, not a hash of all alone.
+func TestTimelineNamesWhatChanged(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*scalehist.ReplayReport)
 		want   []string

@@ -69,7 +69,7 @@ func Cut(ctx context.Context, src, dst string, from, to time.Time) (err error) {
 
 var errStopped = errors.New("import ended")
 
-// copyInto writes a consistent copy without a log, whoever writes to the original meanwhile. dst must not exist.
+// copyInto writes a consistent copy without a log, also while others write to the original. dst must not exist.
 func copyInto(ctx context.Context, db *sql.DB, dst string) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -61,7 +61,7 @@ func (w *Writer) durably(ctx context.Context, f func() error) (err error) {
 	return f()
 }
 
-// GrowGap is Gap for one that is not over, or that may be told again: a gap of the same kinds with the same beginning, or
+// GrowGap is Gap for one that is not over, or that may be noted again: a gap of the same kinds with the same beginning, or
 // for the same reason and not over when this one begins, grows to this one's end; the former takes this one's reason too.
 func (w *Writer) GrowGap(ctx context.Context, g Gap) error {
 	from, err := instant(g.From)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGrowGap: a gap that is told again grows, and one that follows its like is the same.
+// TestGrowGap: a gap that is noted again grows, and one that follows its like is the same.
 func TestGrowGap(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.db")
 	w, err := Create(t.Context(), path, Options{})

@@ -23,7 +23,7 @@ func (e *CorruptError) Error() string {
 // ForeignError: the file is something else than a history.
 type ForeignError struct {
 	Path string
-	// What it is, as far as can be told.
+	// What it is, as far as is known.
 	What string
 }
 

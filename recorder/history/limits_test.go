@@ -11,7 +11,7 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
-// TestImpossibleSizesAreNotWritten: whoever brings a group of which no cluster could have the nodes, it is not in a history.
+// TestImpossibleSizesAreNotWritten: a group of which no cluster could have the nodes is not in a history, wherever it comes from.
 func TestImpossibleSizesAreNotWritten(t *testing.T) {
 	w := create(t, t.TempDir()+"/h.db")
 	for _, spec := range []v1alpha1.NodeGroupSpec{{MaxSize: 1 << 30, TargetSize: 1 << 30}, {MaxSize: 1 << 30, MinSize: 100_001}} {

@@ -117,7 +117,7 @@ const spanQuery = `SELECT min(f), max(t) FROM (
 		(SELECT at FROM version ORDER BY seq DESC LIMIT 1)
 	UNION ALL SELECT (SELECT min(at) FROM event_seen WHERE at > coalesce((SELECT at FROM base), -1)), (SELECT max(at) FROM event_seen))`
 
-// header is the part of SQLite's file header that tells what a file is (https://www.sqlite.org/fileformat.html).
+// header is the part of SQLite's file header that says what a file is (https://www.sqlite.org/fileformat.html).
 type header struct {
 	size, pageSize, pages int64
 	wal                   bool // journal mode: the log may hold newer pages

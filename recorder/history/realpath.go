@@ -24,7 +24,7 @@ func RealPath(path string) (string, error) {
 			return "", fmt.Errorf("history %s: %w", path, WithoutPaths(err))
 		}
 		dir, err := filepath.EvalSymlinks(filepath.Dir(name))
-		if err != nil { // there is no such folder: whoever makes a file says so
+		if err != nil { // there is no such folder: making the file says so
 			return name, nil //nolint:nilerr // as the comment says
 		}
 		name = filepath.Join(dir, filepath.Base(name))

@@ -13,7 +13,7 @@ import (
 type Options struct {
 	// Cluster names the cluster the history is of.
 	Cluster string
-	// Identity tells the cluster from every other: the UID of its namespace kube-system, or VirtualIdentity. It is kept with the first
+	// Identity is the cluster's alone: the UID of its namespace kube-system, or VirtualIdentity. It is kept with the first
 	// recording; a history of another cluster is refused with OtherClusterError. Empty if it is not known.
 	Identity string
 	// Source says who writes: "recorder v0.3", "import of trace.jsonl".

@@ -11,7 +11,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// files tells when one of some files may have changed. It watches their directories, because files are replaced: by
+// files signals when one of some files may have changed. It watches their directories, because files are replaced: by
 // editors with a rename, by the kubelet by swapping the link ..data that a ConfigMap's files go through.
 type files struct {
 	// changed gets a value after changes; what came while nobody listened is one value. Reading the files again and
@@ -48,25 +48,25 @@ func (f *files) run() {
 		select {
 		case now := <-f.names:
 			if names = now.names; now.more {
-				f.tell()
+				f.signal()
 			}
 		case e, ok := <-f.watcher.Events:
 			if !ok {
 				return
 			}
 			if base := filepath.Base(e.Name); names[base] || strings.HasPrefix(base, "..") {
-				f.tell()
+				f.signal()
 			}
 		case _, ok := <-f.watcher.Errors:
 			if !ok {
 				return
 			}
-			f.tell() // events were lost
+			f.signal() // events were lost
 		}
 	}
 }
 
-func (f *files) tell() {
+func (f *files) signal() {
 	select {
 	case f.changed <- struct{}{}:
 	default:

@@ -27,7 +27,7 @@ type Options struct {
 	Source string
 	// Clock gives observed time and the waits between attempts; default the wall clock.
 	Clock clock.Clock
-	// ClusterChanged and ConfigChanged, if set, are told of each change of state. They are called from several
+	// ClusterChanged and ConfigChanged, if set, are called at each change of state. They are called from several
 	// goroutines and must not block.
 	ClusterChanged func(Status)
 	ConfigChanged  func(ConfigStatus)
@@ -45,7 +45,7 @@ type Service struct {
 	initial  *Config
 	config   ConfigStatus
 	workers  map[string]*worker
-	ending   map[string]<-chan struct{} // of workers that were told to end
+	ending   map[string]<-chan struct{} // of workers that were asked to end
 	tried    map[string]bool
 	begun    bool // the first configuration was applied
 	ready    bool // each cluster of it was tried

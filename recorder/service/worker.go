@@ -136,7 +136,7 @@ func (w *worker) attempt(ctx context.Context) (started bool, err error) {
 	}
 }
 
-// begin takes note of the files that an attempt is about to read, before it reads them, so that a change meanwhile is told
+// begin takes note of the files that an attempt is about to read, before it reads them, so that a change meanwhile is seen
 // and what it reads anyway is not.
 func (w *worker) begin() {
 	w.mu.Lock()
@@ -215,6 +215,6 @@ func (w *worker) filesChanged() {
 	}
 	select {
 	case w.again <- struct{}{}:
-	default: // it was told already
+	default: // it was woken already
 	}
 }

@@ -24,9 +24,9 @@ type auto struct {
 //  2. Gardener: a MachineDeployment of machine.sapcloud.io;
 //  3. Cluster API: a MachineDeployment with the autoscaler's size annotations;
 //  4. the well-known label that is on the most nodes (GKE, EKS, AKS, Gardener, eksctl, kOps, DigitalOcean, Cluster API);
-//  5. the cluster-autoscaler's status, where its names tell which nodes are meant.
+//  5. the cluster-autoscaler's status, where its names say which nodes are meant.
 //
-// Nodes of Karpenter, told by their label, are in the groups of their NodePools whatever is picked for the others. Bounds
+// Nodes of Karpenter, known by their label, are in the groups of their NodePools whatever is picked for the others. Bounds
 // and target sizes come from the cluster-autoscaler's flags and status where these name a group. Until something shows, no
 // node has a group.
 func Auto() Source { return &auto{} }
@@ -134,7 +134,7 @@ func (a *auto) done(s State, groups []*v1alpha1.NodeGroup) []*v1alpha1.NodeGroup
 	return groups
 }
 
-// pick chooses by what there is, nil if nothing tells.
+// pick chooses by what there is, nil if nothing decides.
 func pick(s State) Source {
 	for _, node := range s.Nodes {
 		if node.Annotations[v1alpha1.NodeGroupAnnotation] != "" {

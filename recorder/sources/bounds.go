@@ -43,8 +43,8 @@ func parseBounds(flags []string) bounds {
 	return out
 }
 
-// told is what the cluster-autoscaler says of one of its groups, by its own name.
-type told struct {
+// stated is what the cluster-autoscaler says of one of its groups, by its own name.
+type stated struct {
 	name     string
 	min, max int32
 	from     string // FromFlags or FromStatus
@@ -52,32 +52,32 @@ type told struct {
 	targeted bool // the target is known
 }
 
-type tellings []told
+type statements []stated
 
-// toldBy joins flags and status: bounds are the flags' where they name the group, target sizes the status's. Sorted by name.
-func toldBy(s State) tellings {
-	all := map[string]told{}
+// statedBy joins flags and status: bounds are the flags' where they name the group, target sizes the status's. Sorted by name.
+func statedBy(s State) statements {
+	all := map[string]stated{}
 	for _, g := range s.fresh() {
-		all[g.Name] = told{name: g.Name, min: g.Min, max: g.Max, from: FromStatus, target: g.Target, targeted: true}
+		all[g.Name] = stated{name: g.Name, min: g.Min, max: g.Max, from: FromStatus, target: g.Target, targeted: true}
 	}
 	for name, b := range parseBounds(s.Flags) {
 		t := all[name]
 		t.name, t.min, t.max, t.from = name, b.min, b.max, FromFlags
 		all[name] = t
 	}
-	var out tellings
+	var out statements
 	for _, t := range all {
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b told) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(out, func(a, b stated) int { return strings.Compare(a.name, b.name) })
 	return out
 }
 
-// apply gives groups the sizes the autoscaler told of them. members are the groups' nodes; key is the label the names of
-// groups come from, "" for none. It returns the tellings that no group took: groups at size zero, or of other clusters.
-func (all tellings) apply(groups map[string]*v1alpha1.NodeGroup, members map[string][]*corev1.Node, key string) tellings {
+// apply gives groups the sizes the autoscaler stated of them. members are the groups' nodes; key is the label the names of
+// groups come from, "" for none. It returns the statements that no group took: groups at size zero, or of other clusters.
+func (all statements) apply(groups map[string]*v1alpha1.NodeGroup, members map[string][]*corev1.Node, key string) statements {
 	takers := map[string][]int{} // group -> what may be meant
-	var rest tellings
+	var rest statements
 	for i, t := range all {
 		name := ""
 		if groups[t.name] != nil {
@@ -104,7 +104,7 @@ func (all tellings) apply(groups map[string]*v1alpha1.NodeGroup, members map[str
 	return rest
 }
 
-func (t told) give(g *v1alpha1.NodeGroup) {
+func (t stated) give(g *v1alpha1.NodeGroup) {
 	g.Spec.MinSize, g.Spec.MaxSize = t.min, t.max
 	if g.Annotations == nil {
 		g.Annotations = map[string]string{}
@@ -120,7 +120,7 @@ func (t told) give(g *v1alpha1.NodeGroup) {
 
 // meant is the one group that goes by another name than the autoscaler's, "" if none or several do: the last segment of
 // a path, the name a cloud makes of a node group's, or the instance group its nodes are in.
-func (t told) meant(groups map[string]*v1alpha1.NodeGroup, members map[string][]*corev1.Node, key string) string {
+func (t stated) meant(groups map[string]*v1alpha1.NodeGroup, members map[string][]*corev1.Node, key string) string {
 	if short := shortName(t.name); groups[short] != nil {
 		return short
 	}
@@ -140,7 +140,7 @@ func (t told) meant(groups map[string]*v1alpha1.NodeGroup, members map[string][]
 }
 
 // has says whether a node is in the group by what the node alone shows.
-func (t told) has(n *corev1.Node) bool {
+func (t stated) has(n *corev1.Node) bool {
 	if slices.Contains(instanceGroups(n), shortName(t.name)) || slices.Contains(instanceGroups(n), t.name) {
 		return true
 	}

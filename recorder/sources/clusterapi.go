@@ -83,7 +83,7 @@ func (c *clusterAPI) Groups(s State) []*v1alpha1.NodeGroup {
 			groups[g.Name], c.groups[g.Name] = g, true
 		}
 	}
-	toldBy(s).apply(groups, nil, "")
+	statedBy(s).apply(groups, nil, "")
 	members := byGroup(c, s.Nodes)
 	previous := byName(s.Previous)
 	for name, g := range groups {

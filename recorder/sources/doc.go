@@ -1,4 +1,4 @@
-// Package sources tells which node group a node belongs to, and what the groups of a cluster look like, from what
+// Package sources says which node group a node belongs to, and what the groups of a cluster look like, from what
 // every cluster shows: labels and annotations of nodes, the flags and status of its cluster-autoscaler, the objects of Gardener,
 // Cluster API and Karpenter, or a mapping file.
 //

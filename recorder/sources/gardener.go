@@ -80,7 +80,7 @@ func (g *gardener) Groups(s State) []*v1alpha1.NodeGroup {
 		}
 	}
 	g.machines(s, index(s.of(machineSetKind)), index(deployments))
-	toldBy(s).apply(groups, nil, "")
+	statedBy(s).apply(groups, nil, "")
 	for _, was := range s.Previous {
 		if group := groups[was.Name]; group != nil && group.Spec.Template == nil {
 			group.Spec.Template = was.Spec.Template.DeepCopy()

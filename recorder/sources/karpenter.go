@@ -25,7 +25,7 @@ type karpenter struct{}
 //     there be if all were as small as the smallest seen (annotation bounds-from: limits), else Unbounded: Karpenter
 //     counts no nodes. It is never below the target size;
 //   - template: what the nodes seen have in common, else the capacity of the oldest NodeClaim with labels and taints of the
-//     NodePool's template: a NodePool has many shapes, and nothing tells which the next node gets;
+//     NodePool's template: a NodePool has many shapes, and nothing says which the next node gets;
 //   - members: nodes with the label.
 func Karpenter() Source { return karpenter{} }
 

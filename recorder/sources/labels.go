@@ -81,8 +81,8 @@ func (s *labels) Groups(state State) []*v1alpha1.NodeGroup {
 	for name, nodes := range members {
 		groups[name] = seenGroup(name, nodes)
 	}
-	all := toldBy(state)
-	// A group at size 0 shows only where the autoscaler tells of it. The label its nodes will have may be told by its name.
+	all := statedBy(state)
+	// A group at size 0 shows only where the autoscaler states it. The label its nodes will have may follow from its name.
 	for _, t := range all.apply(groups, members, s.key) {
 		name := cmp.Or(labelValue(s.key, t.name), t.name)
 		if groups[name] == nil {
@@ -92,8 +92,8 @@ func (s *labels) Groups(state State) []*v1alpha1.NodeGroup {
 	for _, was := range state.Previous {
 		g := groups[was.Name]
 		if g == nil {
-			if slices.ContainsFunc(all, func(t told) bool { return t.name == was.Name }) {
-				continue // it had the autoscaler's name while it had no node to tell another
+			if slices.ContainsFunc(all, func(t stated) bool { return t.name == was.Name }) {
+				continue // it had the autoscaler's name while it had no node to show another
 			}
 			g = was.DeepCopy()
 			g.Spec.TargetSize = 0

@@ -134,8 +134,8 @@ func (s State) fresh() []StatusGroup {
 type status struct{ members map[string]string }
 
 // Status takes the groups of the ConfigMap cluster-autoscaler-status with their names, bounds and target sizes. Which
-// nodes are in them it tells by names: Azure scale sets and Google instance groups have theirs in the nodes' names and
-// provider IDs, EKS node groups and others in a label (see Labels). Nodes it cannot tell are in no group.
+// nodes are in them it knows by names: Azure scale sets and Google instance groups have theirs in the nodes' names and
+// provider IDs, EKS node groups and others in a label (see Labels). Nodes it cannot match are in no group.
 func Status() Source { return &status{} }
 
 func (s *status) Name() string { return "status" }
@@ -146,8 +146,8 @@ func (s *status) Groups(state State) []*v1alpha1.NodeGroup {
 	s.members = map[string]string{}
 	groups := map[string]*v1alpha1.NodeGroup{}
 	previous := byName(state.Previous)
-	told := toldBy(state)
-	for _, t := range told {
+	all := statedBy(state)
+	for _, t := range all {
 		var nodes []*corev1.Node
 		for _, n := range state.Nodes {
 			if s.members[n.Name] == "" && t.has(n) {
@@ -163,6 +163,6 @@ func (s *status) Groups(state State) []*v1alpha1.NodeGroup {
 		}
 		groups[t.name] = g
 	}
-	told.apply(groups, nil, "")
+	all.apply(groups, nil, "")
 	return sorted(groups)
 }

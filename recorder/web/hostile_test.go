@@ -101,7 +101,7 @@ func TestUploadsAreWhole(t *testing.T) {
 	}
 }
 
-// TestSlowHistoriesAreGivenUp: with no time at all, every history is slow. It is said, to whoever asks, and not tried again at once.
+// TestSlowHistoriesAreGivenUp: with no time at all, every history is slow. It is said, to all who ask, and not tried again at once.
 func TestSlowHistoriesAreGivenUp(t *testing.T) {
 	s := newSite(t)
 	s.app.library.timeout = time.Nanosecond

@@ -267,7 +267,7 @@ func (b *book) summarize(ctx context.Context, path string, timeout time.Duration
 		return nil
 	})
 	if ctx.Err() != nil {
-		return // whoever asked has gone
+		return // the client is gone
 	}
 	b.slow = errors.Is(err, errSlow)
 	var empty *history.EmptyError

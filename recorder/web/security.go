@@ -14,7 +14,7 @@ import (
 	"github.com/scalehist/scalehist/internal/httphost"
 )
 
-// secureHeaders tells browsers what a page may do: nothing that is not of this server. There are no inline scripts or
+// secureHeaders limits in browsers what a page may do: nothing that is not of this server. There are no inline scripts or
 // styles, so the policy needs no exception for them.
 func secureHeaders(next http.Handler) http.Handler {
 	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -94,7 +94,7 @@ type Tokens struct {
 	read   fileState
 }
 
-// fileState tells whether a file is the one that was read.
+// fileState shows whether a file is the one that was read.
 type fileState struct {
 	modified time.Time
 	size     int64

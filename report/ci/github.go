@@ -105,7 +105,7 @@ func Inert(text string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// GitHub are the annotations of a run: an error for each problem, at the line of the expectation. Paths are given from the workspace.
+// GitHub are the annotations of a run: an error for each problem, at the line of the expectation. Paths start at the workspace.
 func (r Run) GitHub(getenv func(string) string) string {
 	var b strings.Builder
 	for _, o := range r.Outcomes {

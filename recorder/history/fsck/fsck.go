@@ -58,7 +58,7 @@ func Check(ctx context.Context, path string) (problems []Problem, err error) {
 		return nil, fmt.Errorf("check %s: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	tx, err := db.BeginTx(ctx, nil) // one state, whoever writes
+	tx, err := db.BeginTx(ctx, nil) // one state, also while others write
 	if err != nil {
 		return nil, fmt.Errorf("check %s: %w", path, err)
 	}

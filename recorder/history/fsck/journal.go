@@ -61,7 +61,7 @@ func (c *checker) journal() {
 		}
 	}
 	problems := 0
-	tell := func(at, id int64, what string) {
+	report := func(at, id int64, what string) {
 		if problems++; problems <= most {
 			c.add(Problem{Class: Order, At: instant(at), Object: c.objects()[id], What: what})
 		}
@@ -81,10 +81,10 @@ func (c *checker) journal() {
 		pass(r.seq)
 		if r.seq > base {
 			if r.at < last {
-				tell(r.at, r.object, "a version was seen before the one recorded ahead of it")
+				report(r.at, r.object, "a version was seen before the one recorded ahead of it")
 			}
 			if ended[r.object] {
-				tell(r.at, r.object, "a version comes after its end")
+				report(r.at, r.object, "a version comes after its end")
 			}
 		}
 		last = max(last, r.at)
@@ -102,11 +102,11 @@ func (c *checker) journal() {
 func (c *checker) twins(live map[int64]int64) {
 	names := c.objects()
 	seen := map[string]bool{}
-	told := 0
+	reported := 0
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		name := names[id]
-		if seen[name] && name != "" && told < most {
-			told++
+		if seen[name] && name != "" && reported < most {
+			reported++
 			c.add(Problem{Class: Order, Object: name, What: "it lives twice under one name"})
 		}
 		seen[name] = true

@@ -218,7 +218,7 @@ type entry struct {
 	Object   json.RawMessage `json:"object"`
 }
 
-// identity is what tells the kind of an object.
+// identity is what states the kind of an object.
 type identity struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -33,7 +33,7 @@ type keepCommand func(*corev1.Container) (command, args []string)
 func keepNothing(*corev1.Container) (command, args []string) { return nil, nil }
 
 // keepFlags keeps the cluster-autoscaler's flags, which are part of the history, and no secret among them. Every object
-// that is written passes here, whoever brings it.
+// that is written passes here, wherever it comes from.
 func keepFlags(c *corev1.Container) (command, args []string) {
 	if !caflags.IsAutoscaler(c) {
 		return nil, nil

@@ -7,7 +7,7 @@
 //     HMAC-SHA256 of it under a secret salt. Pseudonyms sort as the words do, so names sort as they did: whole names,
 //     names that share a beginning, "namespace/name", and names that a replay makes of others ("<group>-<n>").
 //   - Public word: one that Kubernetes or the cluster-autoscaler itself uses, and numbers below 1000. They stay.
-//   - Mapping: all that was replaced, for whoever holds it: reports on a redacted history are read with it.
+//   - Mapping: all that was replaced, for those who hold it: reports on a redacted history are read with it.
 //
 // Every object is rewritten field by field. A text that no rule knows is replaced whole, so that what an API adds
 // later is not let through.

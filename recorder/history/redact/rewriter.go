@@ -141,7 +141,7 @@ func (r *rewriter) open(class, s string, stay map[string]bool) string {
 	return r.name(class, s)
 }
 
-// text replaces a text whole. It tells equal texts from others, no more.
+// text replaces a text whole. It separates equal texts from others, no more.
 func (r *rewriter) text(s string) string {
 	if s == "" || r.collecting {
 		return s

@@ -214,7 +214,7 @@ func (r *rewriter) fieldPath(s string) string {
 	return r.text(s)
 }
 
-// openSeriesLabels are the labels whose names tell nothing.
+// openSeriesLabels are the labels whose names reveal nothing.
 var openSeriesLabels = words(`node pod namespace container node_group nodegroup nodepool instance job resource reason phase condition status
 	direction function unit cpu mode device le quantile zone state type result name`)
 

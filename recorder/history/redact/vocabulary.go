@@ -17,7 +17,7 @@ func words(s string) map[string]bool {
 	return out
 }
 
-// plainValues are label and annotation values that tell nothing.
+// plainValues are label and annotation values that reveal nothing.
 var plainValues = words(`true false True False yes no enabled disabled on off exists file api master`)
 
 // openResources are the resources of Kubernetes itself and of the devices that everybody has.
