@@ -143,7 +143,7 @@ type Cluster interface {
 	// Evict asks for an eviction through the API: a PodDisruptionBudget may refuse it, which is an error and worth
 	// another try. A pod that does not exist is an error for which apierrors.IsNotFound is true. After a nil error the
 	// pod is on its way: it is gone from its node at once or later, whatever terminating takes in this cluster, and
-	// Cluster tells when.
+	// Cluster says when.
 	Evict(ctx context.Context, namespace, name string) error
 	// SetTaints replaces the taints of a node.
 	SetTaints(ctx context.Context, node string, taints []corev1.Taint) error

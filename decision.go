@@ -16,7 +16,7 @@ type Autoscaler interface {
 	RunOnce(ctx context.Context, now time.Time) (Decision, error)
 }
 
-// Background is an Autoscaler that goes on working between its loops: the removal of a node takes minutes. Whoever runs
+// Background is an Autoscaler that goes on working between its loops: the removal of a node takes minutes. What runs
 // the loops calls Work at every NextWork, when the cluster shows that instant; then a node is drained and deleted when it
 // would be. Without these calls RunOnce catches up, and removals advance by whole loops.
 type Background interface {
@@ -104,7 +104,7 @@ type Decision struct {
 	// Unneeded and Unremovable are the scale-down planner's verdict per node.
 	Unneeded    []string     `json:"unneeded,omitempty"`
 	Unremovable []NodeReason `json:"unremovable,omitempty"`
-	// Deleting are the nodes whose removal started in this loop, in that order; ScaleDowns tell when they go.
+	// Deleting are the nodes whose removal started in this loop, in that order; ScaleDowns say when they are removed.
 	Deleting []NodeDeletion `json:"deleting,omitempty"`
 	// Events are what the autoscaler would have written to the API server.
 	Events []Event `json:"events,omitempty"`

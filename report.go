@@ -103,7 +103,7 @@ type NodeGroupResult struct {
 	ScaledUp   int  `json:"scaledUp"`
 	ScaledDown int  `json:"scaledDown"`
 	// RecordedFinal, RecordedScaledUp and RecordedScaledDown are the same for what really happened; absent when the
-	// recording does not tell.
+	// recording does not say.
 	RecordedFinal      *int `json:"recordedFinal,omitempty"`
 	RecordedScaledUp   *int `json:"recordedScaledUp,omitempty"`
 	RecordedScaledDown *int `json:"recordedScaledDown,omitempty"`
@@ -257,7 +257,7 @@ type Batch struct {
 	Returned []string `json:"returned,omitempty"`
 	// Ended pods ran their time, or were evicted or lost their node and nobody made them again.
 	Ended []string `json:"ended,omitempty"`
-	// Placed are the nodes that pods got in the step and that DeployedPods does not tell: those of pods that had another
+	// Placed are the nodes that pods got in the step and that DeployedPods does not state: those of pods that had another
 	// node before, or lost this one again.
 	Placed []Placement `json:"placed,omitempty"`
 	// NodePods are the pods of DaemonSets and kubelets that came to a node in the step. They belong to it and go with it;
@@ -313,7 +313,7 @@ type DeployedPod struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// DeletedAt is the recorded deletion, if it falls into the window.
 	DeletedAt *time.Time `json:"deletedAt,omitempty"`
-	// ScheduledAt and NodeName tell where it ended up, RecordedNodeName where it really ran.
+	// ScheduledAt and NodeName say where it ended up, RecordedNodeName where it really ran.
 	ScheduledAt      *time.Time `json:"scheduledAt,omitempty"`
 	NodeName         string     `json:"nodeName,omitempty"`
 	RecordedNodeName string     `json:"recordedNodeName,omitempty"`

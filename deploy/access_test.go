@@ -131,7 +131,7 @@ func as() *rest.Config {
 	return cfg
 }
 
-// TestNothingElse: all rules that apply to the account, whoever grants them, read only what is meant; besides, it may ask
+// TestNothingElse: all rules that apply to the account, wherever granted, read only what is meant; besides, it may ask
 // what it may do.
 func TestNothingElse(t *testing.T) {
 	granted(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
-// Demand is what the series of a workload says of an instant, whoever does the work: of a queue what comes, not what waits.
+// Demand is what the series of a workload says of an instant, whatever does the work: of a queue what comes, not what waits.
 func (m *Meter) Demand(w scalehist.WorkloadRef, metric string, at time.Time) (float64, bool) {
 	for _, a := range m.of[w.Key()] {
 		if a.series.Metric == metric {

@@ -37,7 +37,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestHeldIsConserved: whatever comes and whoever is ready when, what came in is served, lost or waits; nothing waits longer than it may, and percentiles are in order.
+// TestHeldIsConserved: whatever comes and whichever pod is ready when, what came in is served, lost or waits; nothing waits longer than it may, and percentiles are in order.
 func TestHeldIsConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := time.Unix(0, 0).UTC()

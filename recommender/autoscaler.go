@@ -49,8 +49,8 @@ type Autoscaler struct {
 	// unneeded is since when nodes could go.
 	unneeded map[string]time.Time
 	removals []*removal
-	// told is what the events of the pods that are left said last.
-	told map[string]string
+	// said is what the events of the pods that are left said last.
+	said map[string]string
 }
 
 var _ scalehist.Background = (*Autoscaler)(nil)

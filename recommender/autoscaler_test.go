@@ -127,7 +127,7 @@ func TestAutoscalerScalesUpOnce(t *testing.T) {
 	if len(d.Rejected) != 1 || !strings.Contains(d.Rejected[0].Reason, "default/huge-0: NodeResourcesFit: Insufficient cpu") && !strings.Contains(d.Rejected[0].Reason, "TaintToleration") {
 		t.Errorf("%+v", d.Rejected)
 	}
-	// The nodes are on their way: nothing more is asked for, and nothing is told twice.
+	// The nodes are on their way: nothing more is asked for, and nothing is reported twice.
 	d = r.after(10 * time.Second)
 	if d.Outcome != scalehist.ScaleUpNoOptionsAvailable || d.Upcoming["small"] != 2 || d.FilteredSchedulable != 3 || len(d.Events) != 0 || d.Again {
 		t.Errorf("%+v", d)

@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// tell says how far a finished plan is from the best for the same pods. base is the planner as it was at the start, to
+// judge says how far a finished plan is from the best for the same pods. base is the planner as it was at the start, to
 // which the first worker's snapshot can be brought back by one Revert.
-func (p *planner) tell(ctx context.Context, base *planner) (Optimality, error) {
+func (p *planner) judge(ctx context.Context, base *planner) (Optimality, error) {
 	s := p.start
 	out := Optimality{Unit: p.unit(), Cost: p.objective(s), Method: "no new node"}
 	if len(p.nodes) == s.nodes {
@@ -29,7 +29,7 @@ func (p *planner) tell(ctx context.Context, base *planner) (Optimality, error) {
 	w.applied, w.followed = len(base.changes), 0
 	e := p.problemOf(s, p.apart)
 	e.p = base
-	f, err := e.exact(ctx, toTell, out.LowerBound, out.Cost)
+	f, err := e.exact(ctx, toJudge, out.LowerBound, out.Cost)
 	if err != nil {
 		return out, err
 	}
@@ -48,7 +48,7 @@ func (p *planner) tell(ctx context.Context, base *planner) (Optimality, error) {
 
 // conclude writes the plan down.
 func (p *planner) conclude(ctx context.Context, strategy Strategy, base *planner) (*Recommendation, error) {
-	optimality, err := p.tell(ctx, base)
+	optimality, err := p.judge(ctx, base)
 	if err != nil {
 		return nil, err
 	}

@@ -112,17 +112,17 @@ func (l *loop) events(r *Recommendation, granted map[string]scalehist.ScaleUp) {
 			}
 		}
 	}
-	told := make(map[string]string, len(r.Unplaced))
+	said := make(map[string]string, len(r.Unplaced))
 	for _, u := range r.Unplaced {
 		var why []string
 		for _, g := range u.Groups {
 			why = append(why, g.NodeGroup+": "+g.Reason)
 		}
 		message := "pod didn't trigger scale-up: " + strings.Join(why, ", ")
-		if told[u.Pod] = message; l.told[u.Pod] == message {
+		if said[u.Pod] = message; l.said[u.Pod] == message {
 			continue // as long as the reason is the same, once
 		}
 		l.d.Events = append(l.d.Events, scalehist.Event{Reason: "NotTriggerScaleUp", Object: "Pod/" + u.Pod, Message: message})
 	}
-	l.told = told
+	l.said = said
 }

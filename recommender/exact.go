@@ -14,9 +14,9 @@ type effort struct {
 }
 
 var (
-	// toTell is spent by every recommendation to say how far from optimal it is, toFind by the strategy optimal.
-	toTell = effort{4_000, 20_000}
-	toFind = effort{100_000, 400_000}
+	// toJudge is spent by every recommendation to say how far from optimal it is, toFind by the strategy optimal.
+	toJudge = effort{4_000, 20_000}
+	toFind  = effort{100_000, 400_000}
 )
 
 // exactPods is the most pods an exact search is tried for: beyond it the effort would be wasted.

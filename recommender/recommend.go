@@ -65,7 +65,7 @@ func (l *Local) recommend(ctx context.Context, r *Request, strategy Strategy) (*
 		return nil, err
 	}
 	base := p.copy()
-	p.workers[0].c.Snapshot().Fork() // tell goes back here
+	p.workers[0].c.Snapshot().Fork() // judge goes back here
 	if err := strategy.scaleUp(ctx, p); err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", strategy.Name(), err)
 	}

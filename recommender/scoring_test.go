@@ -53,7 +53,7 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// TestTies: equal scores go by price, then resources, then order; what decides is told.
+// TestTies: equal scores go by price, then resources, then order; what decides is reported.
 func TestTies(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -157,7 +157,7 @@ func withTwin(compared, acted *int) harness.Option {
 	})
 }
 
-// Resume tells both of requests under way.
+// Resume passes requests under way to both.
 func (t *twins) Resume(at time.Time, group string, delta int) {
 	t.Autoscaler.Resume(at, group, delta)
 	t.bare.Resume(at, group, delta)

@@ -133,7 +133,7 @@ var _ = Describe("The gate stops a recommender that", func() {
 		Expect(v.Text(false)).To(And(ContainSubstring("cost went from 0.012499 EUR to 0.024998 EUR"), ContainSubstring("100 % above the least there is, 0.2"), ContainSubstring("{large 0->1 (max: 4)}"), ContainSubstring("{small 0->4 (max: 8)}")))
 	}, SpecTimeout(time.Minute))
 
-	// The two groups are equal in all that any metric counts: whoever breaks the tie, how it may, waits and costs the same.
+	// The two groups are equal in all that any metric counts: however a tie is broken, the run waits and costs the same.
 	// So no limit of a metric can see it, in any run: that the candidate is not the same twice is what is wrong with it.
 	Describe("breaks ties by chance, where that costs nothing:", func() {
 		var good, again, one, two *scalehist.ReplayReport

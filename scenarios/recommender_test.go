@@ -71,7 +71,7 @@ var _ = Describe("The recommender and the cluster autoscaler", func() {
 		Expect(measured(r, "node-hours")).To(BeNumerically(">", measured(ca, "node-hours")))
 	}, SpecTimeout(2*time.Minute))
 
-	// It puts no value on zones that nothing asks for: the autoscaler balances similar groups when told to.
+	// It puts no value on zones that nothing asks for: the autoscaler balances similar groups when asked to.
 	It("puts all nodes into one zone where the autoscaler balances", func(ctx SpecContext) {
 		ca := played(ctx, Recording("balance-similar-groups"), ClusterAutoscaler())
 		r := Replay(ctx, Recording("balance-similar-groups"), Engine("recommender"))

@@ -86,7 +86,7 @@ const (
 	artifactsEntry = "artifacts"
 )
 
-// runOf are the specs that ran, in the order of files and lines. path says how files are told.
+// runOf are the specs that ran, in the order of files and lines. path says how files are named.
 func runOf(report types.Report, path func(file string) string) ci.Run {
 	specs := slices.Clone(report.SpecReports)
 	slices.SortStableFunc(specs, func(a, b types.SpecReport) int {

@@ -69,7 +69,7 @@ func FromRecording(ctx context.Context, path string) (_ *Scenario, err error) {
 	return s, nil
 }
 
-// marked says on a node which group it is of; a recording may tell it in some other way.
+// marked says on a node which group it is of; a recording may say it in some other way.
 func marked(obj scalehist.Object, cluster *scalehist.ClusterSnapshot) scalehist.Object {
 	n, ok := obj.(*corev1.Node)
 	i := slices.IndexFunc(cluster.Nodes, func(i scalehist.NodeInfo) bool { return ok && i.Name == n.Name })

@@ -88,7 +88,7 @@ func closes(line, fence string) bool {
 	return strings.HasPrefix(t, fence) && strings.Trim(t, fence[:1]) == ""
 }
 
-// said tells whether a comment has said anything.
+// said says whether a comment has said anything.
 func (b *block) said() bool {
 	return b.notRun != "" || b.where != "" || len(b.exits) > 0 || b.file != "" || b.printed != "" || b.until != ""
 }
@@ -187,7 +187,7 @@ var (
 	shellEnd = regexp.MustCompile(`(?m)(^|;)\s*(done|fi)\b`)
 )
 
-// open tells whether a shell would read on.
+// open says whether a shell would read on.
 func open(text string) bool {
 	if strings.HasSuffix(text, `\`) {
 		return true

@@ -37,7 +37,7 @@ func settled(line string) string {
 	return line
 }
 
-// shows tells whether the shown lines are what was printed, up to what varies and what is elided; if not, where it parts.
+// shows says whether the shown lines are what was printed, up to what varies and what is elided; if not, where it parts.
 func shows(shown, printed []string) error {
 	shown, printed = trimmed(shown), trimmed(printed)
 	at := 0 // of printed

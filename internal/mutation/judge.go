@@ -56,7 +56,7 @@ func runCases(ctx context.Context, out io.Writer) error {
 	return json.NewEncoder(out).Encode(s)
 }
 
-// summary builds this program, with an overlay file if there is one, and runs the cases in it. crashed tells a run that
+// summary builds this program, with an overlay file if there is one, and runs the cases in it. crashed separates a run that
 // failed from a program that could not be built, which is an error.
 func summary(ctx context.Context, root, dir, overlay string) (s conform.Summary, crashed bool, err error) {
 	program := filepath.Join(dir, "judge")

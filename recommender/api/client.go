@@ -205,7 +205,7 @@ func (c *Client) read(data []byte, into any) error {
 }
 
 // settle fills in what an answer may leave out, and refuses what contradicts the request. Whether the answer is a good
-// one is not judged here: a group may be told to grow past its max, and the provider refuses that.
+// one is not judged here: an answer may grow a group past its max, and the provider refuses that.
 func settle(r *recommender.Request, a *recommender.Recommendation) error {
 	grown := map[string]bool{}
 	for i := range a.ScaleUps {

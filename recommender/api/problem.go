@@ -23,7 +23,7 @@ const (
 	kindDraining = "shutting-down"
 )
 
-// problemOf is what a handler's error is on the wire; timeout is told where it ran out.
+// problemOf is what a handler's error is on the wire; timeout is named where it ran out.
 func problemOf(err error, timeout string) *restapi.Error {
 	var known *restapi.Error
 	var large *tooLargeError

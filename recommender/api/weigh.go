@@ -17,7 +17,7 @@ var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // JSON is small where what it becomes is large: "{}," in a list of containers is 3 bytes, and a Container of 408. So
 // a request is counted before it is decoded, token by token and without building anything. What it may be depends on
-// the largest body, which whoever serves has chosen:
+// the largest body, which the server's options say:
 const (
 	// bytesPerElement: a request may have one value for each of so many bytes of the largest body. Objects as kubectl
 	// prints them have one in 25 to 40 bytes, the smallest pods one in 16.

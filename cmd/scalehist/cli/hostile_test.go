@@ -112,7 +112,7 @@ func TestImportOfWhatIsNoLog(t *testing.T) {
 	}
 }
 
-// A file that is not there does not keep doctor from telling of the others.
+// A file that is not there does not keep doctor from reporting the others.
 func TestDoctorGoesOn(t *testing.T) {
 	_, db := importedHistory(t, historyLog)
 	code, out, errs := scalehist(t, "", "doctor", filepath.Join(t.TempDir(), "none.db"), db, "-o", "json")

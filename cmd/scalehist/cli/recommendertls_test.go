@@ -41,7 +41,7 @@ func certificateFiles(t *testing.T, name string) (cert, key string) {
 }
 
 // TestRecommenderAccess: over TLS, with a token and with a client certificate, `recommend --server` and a replay get the answers
-// they get in process; without, they are told what is missing.
+// they get in process; without, the error says what is missing.
 func TestRecommenderAccess(t *testing.T) {
 	serverCert, serverKey := certificateFiles(t, "server")
 	clientCert, clientKey := certificateFiles(t, "client")

@@ -218,7 +218,7 @@ func TestServeInBrowser(t *testing.T) {
 	}
 	page.do(chromedp.Click(chromedp.CSS(`nav[aria-label=Main] a[href="/reports"]`)), chromedp.WaitVisible(chromedp.CSS(`.empty`)))
 
-	page.do(chromedp.Navigate("about:blank")) // it would tell that the server is gone
+	page.do(chromedp.Navigate("about:blank")) // it would say that the server is gone
 	// Two commands in one process would share the log: the server ends first.
 	if code, _, errs := s.stop(); code != console.ExitOK {
 		t.Errorf("serve: exit %d, %s", code, errs)

@@ -198,7 +198,7 @@ func seconds(n int) string {
 	return strings.Join(out, ",")
 }
 
-// TestCompareReplaysNow: compare replays what it is told to, and compares it as if it were saved.
+// TestCompareReplaysNow: compare replays what it is asked to, and compares it as if it were saved.
 func TestCompareReplaysNow(t *testing.T) {
 	h := fixture("two-machine-sizes")
 	code, stdout, stderr := run(t, t.Context(), "compare", h, "--control-plane", "memory", "--prices", examplePrices, "--set", "expander=least-waste,most-pods", "--label", "before,after", "--exit-code")

@@ -154,7 +154,7 @@ func TestReplayView(t *testing.T) {
 	}
 }
 
-// play tells a view of twelve hours that took ten seconds.
+// play shows a view twelve hours that took ten seconds.
 func play(v *replayView) {
 	start := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	now := v.progress.last

@@ -7,9 +7,9 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
-// toldGaps joins gaps for people: each kind has its own watch, so that one outage is a gap of every kind, some
+// joinedGaps joins gaps for people: each kind has its own watch, so that one outage is a gap of every kind, some
 // milliseconds apart. Gaps of one reason that overlap become one, from the first begin to the last end.
-func toldGaps(gaps []history.Gap) []history.Gap {
+func joinedGaps(gaps []history.Gap) []history.Gap {
 	var out []history.Gap
 	for _, g := range gaps { // sorted by From
 		i := slices.IndexFunc(out, func(o history.Gap) bool {

@@ -223,7 +223,7 @@ func (v *inspection) warn() {
 	if len(v.Settings.Flags) == 0 {
 		v.Warnings = append(v.Warnings, "no cluster-autoscaler settings were recorded: a replay uses upstream's defaults")
 	}
-	for _, g := range toldGaps(v.Gaps) {
+	for _, g := range joinedGaps(v.Gaps) {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("nothing is known of %s from %s to %s: %s", kindsText(g.Kinds), stamp(g.From), stamp(g.To), g.Why))
 	}
 	for _, r := range v.Recordings {
@@ -288,14 +288,14 @@ func (v *inspection) print(s console.IO, f console.Format) {
 	if len(v.NodeGroups) > 0 {
 		groups := console.Table{Title: "\nNode groups", Columns: []console.Column{{Name: "name"}, {Name: "machine"}, {Name: "zone"}, {Name: "min", Right: true}, {Name: "max", Right: true},
 			{Name: "initial", Right: true}, {Name: "peak", Right: true}, {Name: "final", Right: true}}}
-		told := slices.ContainsFunc(v.NodeGroups, func(g inspectedGroup) bool { return g.BoundsFrom != "" || g.TargetSizeFrom != "" })
-		if told {
+		known := slices.ContainsFunc(v.NodeGroups, func(g inspectedGroup) bool { return g.BoundsFrom != "" || g.TargetSizeFrom != "" })
+		if known {
 			groups.Columns = append(groups.Columns, console.Column{Name: "bounds from"}, console.Column{Name: "size from"})
 		}
 		for _, g := range v.NodeGroups {
 			row := []string{g.Name, g.MachineType, g.Zone, strconv.Itoa(g.MinSize), strconv.Itoa(g.MaxSize),
 				strconv.Itoa(g.Initial), strconv.Itoa(g.Peak), strconv.Itoa(g.Final)}
-			if told {
+			if known {
 				row = append(row, cmp.Or(g.BoundsFrom, "-"), cmp.Or(g.TargetSizeFrom, "-"))
 			}
 			groups.Rows = append(groups.Rows, row)

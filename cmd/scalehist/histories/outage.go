@@ -10,13 +10,13 @@ import (
 // over. What is wrong the first time only is not printed: servers end watches as a matter of course.
 type outage struct {
 	since time.Time // zero while all is well
-	told  bool
+	said  bool
 }
 
 // next gives the line to print, "" for none.
 func (o *outage) next(trouble string, now time.Time) string {
 	switch {
-	case trouble == "" && o.told:
+	case trouble == "" && o.said:
 		line := fmt.Sprintf("all kinds are watched again after %s", now.Sub(o.since).Round(time.Second))
 		*o = outage{}
 		return line
@@ -24,8 +24,8 @@ func (o *outage) next(trouble string, now time.Time) string {
 		*o = outage{}
 	case o.since.IsZero():
 		o.since = now
-	case !o.told:
-		o.told = true
+	case !o.said:
+		o.said = true
 		return strings.Join(strings.Fields(trouble), " ") + "; trying again until it works, what is missed becomes a gap"
 	}
 	return ""

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOutageIsToldOnce: whatever the watches say while they are down, one line when they go and one when they are back.
-func TestOutageIsToldOnce(t *testing.T) {
+// TestOutageIsReportedOnce: whatever the watches say while they are down, one line when they go and one when they are back.
+func TestOutageIsReportedOnce(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var o outage
 	var got []string

@@ -241,7 +241,7 @@ func (f *serveFlags) options(cmd *cobra.Command, address *net.TCPAddr) (web.Opti
 type stateLines struct {
 	s    console.IO
 	mu   sync.Mutex
-	told map[string]string
+	said map[string]string
 }
 
 func (l *stateLines) printf(format string, args ...any) {
@@ -262,13 +262,13 @@ func (l *stateLines) cluster(c service.Status) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.told == nil {
-		l.told = map[string]string{}
+	if l.said == nil {
+		l.said = map[string]string{}
 	}
-	if l.told[c.Name] == line {
+	if l.said[c.Name] == line {
 		return
 	}
-	l.told[c.Name] = line
+	l.said[c.Name] = line
 	l.s.Errf("%s\n", line)
 	for _, missing := range c.Refused {
 		l.s.Errf("warning: %s: %s\n", c.Name, missing)

@@ -200,7 +200,7 @@ func (f *compareFlags) labelled(cmd *cobra.Command, labels []string, what string
 	return f.labels, nil
 }
 
-// LabelsOf names reports by the least of their paths, from the end, that tells them apart, without what all end in.
+// LabelsOf names reports by the least of their paths, from the end, by which they differ, without what all end in.
 func LabelsOf(paths []string) []string {
 	parts := make([][]string, 0, len(paths))
 	longest := 1
