@@ -30,7 +30,7 @@ type GroupState struct {
 	// which the autoscaler is about to hear. Both are in the target size.
 	Upcoming []UpcomingNode `json:"upcoming,omitempty"`
 	Failed   []string       `json:"failed,omitempty"`
-	// Deleting are the nodes that stand and are on their way out; the target size is without them.
+	// Deleting are the nodes that exist and are on their way out; the target size is without them.
 	Deleting []string `json:"deleting,omitempty"`
 	// TemplatePods come with every fresh node, beside DaemonSet pods.
 	TemplatePods []*corev1.Pod `json:"templatePods,omitempty"`

@@ -36,7 +36,7 @@ func metricGaps(in *Input, mine func(name string) bool) []Finding {
 	var out []Finding
 	for _, m := range in.Metrics {
 		if !mine(m.name) || len(m.times) < missed {
-			continue // too few to tell an interval
+			continue // too few to know an interval
 		}
 		var apart []time.Duration
 		for i := range m.times[1:] {

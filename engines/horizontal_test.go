@@ -297,7 +297,7 @@ func TestRecordedUsage(t *testing.T) {
 	if got := wantedAt(w, 11*time.Hour); seen[11*time.Hour] != 16 || got != 14 {
 		t.Errorf("%d recorded pods used 450m each, and %d replicas are wanted; want 16 and 14", seen[11*time.Hour], got)
 	}
-	var in float64 // each minute's sample stands until the next, the last for five minutes
+	var in float64 // each minute's sample holds until the next, the last for five minutes
 	for at, pods := range seen {
 		stands := time.Minute
 		if at == 12*time.Hour-time.Minute {

@@ -171,7 +171,7 @@ func references() map[string]*recommender.Request {
 	n.Labels[corev1.LabelHostname] = n.Name
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: born}}
 	two.Objects.Nodes = []*corev1.Node{n}
-	// One fits on the node that stands, two need a second one; zone b takes four of five; the huge one has no place.
+	// One fits on the node that is there, two need a second one; zone b takes four of five; the huge one has no place.
 	two.Objects.Pods = append(two.Objects.Pods, waiting(4, "a", "1", "a")...)
 	two.Objects.Pods = append(two.Objects.Pods, waiting(5, "b", "1", "b")...)
 	two.Objects.Pods = append(two.Objects.Pods, waiting(1, "huge", "64", "")...)

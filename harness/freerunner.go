@@ -19,7 +19,7 @@ import (
 const maxSpeed = 100
 
 // FreeRunner is an engine nobody steps: a program of its own, which acts through an API server and the cloud provider, in real time. The
-// replay starts it once the cluster stands, lets virtual time run with the wall clock from its first loop on, takes over what it
+// replay starts it once the cluster is up, lets virtual time run with the wall clock from its first loop on, takes over what it
 // writes, and stops it at the end.
 type FreeRunner interface {
 	// Name is the engine's in reports, the same in every run.

@@ -61,7 +61,7 @@ var tieBreaks = map[Ties]profile.TieBreak{TiesByHash: profile.TiesByHash, TiesBy
 
 // Observer sees a replay from inside; a fixture maker records through it. Any method may be nil.
 type Observer struct {
-	// Started is called once the cluster stands, before the first step.
+	// Started is called once the cluster is up, before the first step.
 	Started func(ctx context.Context, now time.Time, plane kvcl.ControlPlane, provider *cloudprovider.Provider) error
 	// Stepping is called before each step of the loop, with the instant it moves to; Stepped once it has settled;
 	// Decided after each autoscaler loop.

@@ -13,7 +13,7 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 )
 
-// ReplayEvents replays each recorded scale-up by itself: the cluster stands as it was just before, the autoscaler
+// ReplayEvents replays each recorded scale-up by itself: the cluster is as it was just before, the autoscaler
 // decides, and what it asks for is compared with what the recorded one did. Then the nodes join and the scheduler places pods, which
 // shows whether they helped. Each event has a cluster of its own, so a mistake in one does not carry over to the next.
 func ReplayEvents(ctx context.Context, dbPath string, opts ...Option) (*scalehist.ReplayReport, error) {

@@ -125,7 +125,7 @@ func (r *run) newProvider() (*cloudprovider.Provider, error) {
 	})
 }
 
-// adopt hands the nodes that stand at the start to their groups and asks for those that were on their way.
+// adopt hands the nodes that exist at the start to their groups and asks for those that were on their way.
 func (r *run) adopt() error {
 	for _, ch := range r.in.Initial {
 		n, ok := ch.Object.(*corev1.Node)

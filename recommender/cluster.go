@@ -32,7 +32,7 @@ type cluster struct {
 	// nodes are what the base snapshot has: the real ones, then the upcoming ones; bound are the pods on them.
 	nodes []*corev1.Node
 	bound map[string][]*corev1.Pod
-	// real are the nodes that stand and are no stand-ins, by name: they may go, and pods may move to them.
+	// real are the nodes that exist and are no stand-ins, by name: they may go, and pods may move to them.
 	real    map[string]bool
 	groups  []*group
 	byName  map[string]*group

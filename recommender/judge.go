@@ -12,7 +12,7 @@ import (
 
 // Judge says how far a scale-up, by any autoscaler, is from the cheapest one for the same pods: those that find room on its
 // nodes. sizes are the new nodes by group. asked names the pods the scale-up is for ("namespace/name"); the other pods that
-// wait take what room there is on nodes that stand, and are left out; so are groups below their min size, and scale-down. An
+// wait take what room there is on nodes that exist, and are left out; so are groups below their min size, and scale-down. An
 // unknown group or a number below zero is an error, and all that is one for Recommend.
 func (l *Local) Judge(ctx context.Context, r *Request, sizes map[string]int, asked []string) (scalehist.Optimality, error) {
 	alone := *r

@@ -146,7 +146,7 @@ func launch(t testing.TB, cfg *rest.Config, path string, queue int) (*process, e
 	return p, nil
 }
 
-// answer reads the next one. A process that does not give it within patience has hung: it is made to tell where, which
+// answer reads the next one. A process that does not give it within patience has hung: it is made to say where, which
 // ends it.
 func (p *process) answer(a *childAnswer) error {
 	hung := time.AfterFunc(patience, func() { _ = p.cmd.Process.Signal(syscall.SIGQUIT) })

@@ -35,7 +35,7 @@ type cable struct {
 	still sync.RWMutex // held for writing while nothing passes
 }
 
-// stall lets connections stand and nothing pass, from now until called with false.
+// stall keeps connections open and lets nothing pass, from now until called with false.
 func (c *cable) stall(on bool) {
 	if on {
 		c.still.Lock()

@@ -36,7 +36,7 @@ func TestAnHourWithoutServer(t *testing.T) {
 	o.check(ns)
 }
 
-// TestServerBehindABalancer: what stands before an API server that is away takes connections, and closes them. The recorder
+// TestServerBehindABalancer: what is in front of an API server that is away takes connections, and closes them. The recorder
 // sees an end and not a refusal, and knows an outage all the same: it says so, and the hour is a gap.
 func TestServerBehindABalancer(t *testing.T) {
 	c, ns := client(t)
@@ -85,7 +85,7 @@ func TestShortInterruptionIsNoGap(t *testing.T) {
 	}
 }
 
-// unitWatch is a watch that stands, of a recorder that does not run.
+// unitWatch is a watch that is open, of a recorder that does not run.
 func unitWatch(t *testing.T) (*watched, *testclock.FakeClock) {
 	t.Helper()
 	clock := testclock.NewFakeClock(virtualStart)

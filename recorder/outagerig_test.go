@@ -58,7 +58,7 @@ func onMovedClock(t *testing.T, cfg *rest.Config, path string) (*recording, *loo
 	return record(t, cfg, Options{Path: path, Clock: fake}), fake
 }
 
-// watching waits until every watch stands, or is down.
+// watching waits until every watch is open or down.
 func (r *recording) watching(want bool) {
 	r.t.Helper()
 	for _, w := range r.watches {
@@ -111,7 +111,7 @@ func outageOfACable(t *testing.T) (*outage, *cable) {
 	return &outage{recording: rec, t: t, clock: fake}, line
 }
 
-// upToDate waits until every watch stands, and what they have shown is in the file.
+// upToDate waits until every watch is open, and what they have shown is in the file.
 func (r *recording) upToDate() {
 	r.t.Helper()
 	r.watching(true)

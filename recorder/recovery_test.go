@@ -210,7 +210,7 @@ func TestListedButNotWatched(t *testing.T) {
 	}
 }
 
-// TestSilentWatch: streams that stand and say nothing are opened again. Where something had happened the silence is a
+// TestSilentWatch: streams that are open and say nothing are opened again. Where something had happened the silence is a
 // gap from the last sign of life; a quiet kind has none.
 func TestSilentWatch(t *testing.T) {
 	c, ns := client(t)

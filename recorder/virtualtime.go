@@ -18,7 +18,7 @@ import (
 // same thing is recorded. It is used under the queue's lock.
 //
 // A stamp is of the wall clock if it lies later than a day before the recorder was made. It becomes the virtual
-// instant at which the recorder saw it first, and stays that as long as it stands beside the same status.
+// instant at which the recorder saw it first, and stays that as long as it is beside the same status.
 type translator struct {
 	times Times
 	wall  time.Time // stamps after it are the wall clock's

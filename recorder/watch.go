@@ -33,12 +33,12 @@ type watched struct {
 	last    time.Time                          // observed time of the last sign of life of this watch
 	changed chan struct{}                      // closed and replaced whenever something here changes
 
-	open     bool      // a stream stands
+	open     bool      // a stream is open
 	watching bool      // the stream is through with the objects there were when it began
 	current  time.Time // while not watching: until when the kind was known
 	refused  bool      // no stream stood since the last list: the kind can be listed only
 
-	stream  *stream   // the one that stands
+	stream  *stream   // the one that is open
 	since   time.Time // when it was opened
 	silent  time.Time // when it was ended because it said nothing, zero if it was not
 	suspect *suspect  // set while a stream that was silent has yet to show that it missed nothing

@@ -162,7 +162,7 @@ func indent(s, by string) string {
 // PageName is what the page for a browser is called in the directory of a report's files.
 const PageName = "report.html"
 
-// Moment is what stands behind the # of the page's address to open it at a decision: "loop=2". Of several decisions under the number
+// Moment is what follows the # of the page's address to open it at a decision: "loop=2". Of several decisions under the number
 // of one loop only the first is found by it, the others by their time.
 func Moment(r *scalehist.ReplayReport, d *scalehist.Decision) string {
 	if d == nil {

@@ -124,7 +124,7 @@ func (e Entry) Parts(r *scalehist.ReplayReport) []Part {
 	return out
 }
 
-// Anchor is what stands behind the # of the page's address to open it at the decision.
+// Anchor is what follows the # of the page's address to open it at the decision.
 func (e Entry) Anchor(r *scalehist.ReplayReport) string {
 	if e.Node != nil {
 		return Moment(r, e.Node)

@@ -42,7 +42,7 @@ type loop struct {
 	templates map[string]*template
 	// equivalence says which pods are alike.
 	equivalence *estimator.Equivalence
-	// hidden are registered nodes that have not started and for which upcoming ones stand in the snapshot.
+	// hidden are registered nodes that have not started and for which upcoming ones are in the snapshot.
 	hidden map[string]bool
 	// resourceUnready counts the nodes of each group that only wait for a GPU.
 	resourceUnready map[string]int

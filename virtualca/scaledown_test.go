@@ -88,7 +88,7 @@ func TestEmptyNodesGo(t *testing.T) {
 	g.MinSize = 1
 	r := start(t, c, []scalehist.NodeGroup{g}, quick(), cloudprovider.Options{})
 	all := r.loops(0, 3*time.Minute)
-	// Strictly more than a minute after 0 is the loop at 1m30s; the taint stands for 5 seconds.
+	// Strictly more than a minute after 0 is the loop at 1m30s; the taint is there for 5 seconds.
 	if diff := cmp.Diff([]string{"1m35s a-0", "1m35s a-1"}, gone(all)); diff != "" {
 		t.Errorf("removed (-want +got):\n%s", diff)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/scalehist/scalehist/internal/near"
 )
 
-// position is where something stands in a file, from 1.
+// position is where something is in a file, from 1.
 type position struct{ line, column int }
 
 // decoder reads YAML into the types of this package, strictly: every key is known, is given once, and has a value of its type.

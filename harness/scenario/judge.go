@@ -25,7 +25,7 @@ type matcher interface {
 	NegatedFailureMessage(actual any) string
 }
 
-// expectation is one matcher and where it stands; not turns it around.
+// expectation is one matcher and where it is; not turns it around.
 type expectation struct {
 	path    string
 	matcher matcher
@@ -188,7 +188,7 @@ func (s *Scenario) truthLength(start time.Time, length time.Duration) (time.Dura
 	return file.Length(start, length), nil
 }
 
-// Where is where a problem with the replay itself stands: the window, when it is about that, else the history.
+// Where is where a problem with the replay itself is: the window, when it is about that, else the history.
 func (s *Scenario) Where(err error) (line, column int) {
 	path := "history"
 	if w, ok := errors.AsType[*harness.WindowError](err); ok {

@@ -219,7 +219,7 @@ func Slug(name string) string {
 	return strings.Trim(b.String(), ".")
 }
 
-// pos is where a key stands, else where what it belongs to does.
+// pos is where a key is, else where what it belongs to does.
 func (s *Scenario) pos(path string) position {
 	for {
 		if p, ok := s.at[path]; ok {

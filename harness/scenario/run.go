@@ -94,7 +94,7 @@ func (s *Scenario) options(e Env, logs string) ([]harness.Option, error) {
 
 // Verdict is what became of one expectation.
 type Verdict struct {
-	// What is the key it stands under, with its place in the file.
+	// What is the key it is under, with its place in the file.
 	What         string
 	Line, Column int
 	// Message says what differs; empty when it holds. Broken: it could not be judged, and Message says why.

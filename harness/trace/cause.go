@@ -102,7 +102,7 @@ func (r *recorded) standing(in *Input, d *demands) (initial []scalehist.Change, 
 		case virtual.FollowsNode(p):
 			// The virtual cluster gives each node its DaemonSet pods.
 		case r.departed[p.Spec.NodeName] && !d.effect[p.UID] && (p.DeletionTimestamp != nil || disruption(p) != nil):
-			// It was evicted, and its replacement stands already.
+			// It was evicted, and its replacement exists already.
 		case p.Spec.NodeName != "":
 			in.Warnings = append(in.Warnings, fmt.Sprintf("pod %s stood on node %s at the start, which is not there: it starts pending", scalehist.NameOf(p), p.Spec.NodeName))
 			pending = append(pending, virtual.AsPending(p.DeepCopy()))

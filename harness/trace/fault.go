@@ -19,7 +19,7 @@ import (
 type FaultKind string
 
 // The kinds of faults. Those of a node group hit requests for its nodes made within the fault's time; those of nodes hit
-// nodes that stand.
+// nodes that are there.
 const (
 	// FaultStockOut: instances asked for answer with a creation error (class OutOfResources unless Class says else) after Delay. With a Count
 	// the creation is partial: the first Count of them fail, the rest come.

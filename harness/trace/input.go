@@ -72,7 +72,7 @@ type Input struct {
 	// StaticPods by group run on every node of it, new ones too.
 	StaticPods map[string][]*corev1.Pod
 
-	// RecordedNodes tell, by UID, where each pod really ran, Deletions when it really went.
+	// RecordedNodes say, by UID, where each pod really ran, Deletions when it really went.
 	RecordedNodes map[types.UID]string
 	Deletions     map[types.UID]time.Time
 	// Requested are, by group, when the nodes were asked for that are on their way at Start.

@@ -78,7 +78,7 @@ func scrub(text string) string {
 		if m[3] == "" {
 			return fmt.Sprintf("%s where %s is due", m[1], dueText(m[2]))
 		}
-		_, path, _ := strings.Cut(m[3], ".") // before it stands the type
+		_, path, _ := strings.Cut(m[3], ".") // before it is the type
 		return fmt.Sprintf("%s: %s where %s is due", path, m[1], dueText(m[4]))
 	})
 	return selfRead.ReplaceAllString(decoders.ReplaceAllString(text, "$1$2"), "")

@@ -172,7 +172,7 @@ func dueAt(t reflect.Type, path string) string {
 // longest is how much of a value an error quotes, in bytes.
 const longest = 60
 
-// given is what stands there: "a list", or the value quoted.
+// given is what is there: "a list", or the value quoted.
 func given(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:

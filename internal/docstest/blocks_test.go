@@ -31,7 +31,7 @@ var dataLanguages = []string{"go", "json", "yaml", "text", "toml", "dockerfile",
 
 var commentStart = regexp.MustCompile(`^\s*<!--\s*(.*)$`)
 
-// blocks reads the fenced blocks and the comments that steer them. It refuses comments it does not know that stand right above
+// blocks reads the fenced blocks and the comments that steer them. It refuses comments it does not know that are right above
 // a block, and blocks without a language.
 func blocks(text string) ([]block, error) {
 	var out []block

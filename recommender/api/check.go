@@ -132,7 +132,7 @@ func (r *Request) check() error {
 	return nil
 }
 
-// maxNodes bounds what may stand and be asked for: far above any cluster, and low enough that nobody's request takes all
+// maxNodes bounds what may exist and be asked for: far above any cluster, and low enough that nobody's request takes all
 // memory.
 const maxNodes = v1alpha1.MaxNodes
 

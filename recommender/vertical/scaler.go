@@ -43,7 +43,7 @@ func Cap(v *vpav1.VerticalPodAutoscaler, list []Recommendation) []Recommendation
 	return FromStatus(routines.NewCappingRecommendationProcessor(nil).Process(v, Status(controlled)))
 }
 
-// Scaler is what stands between recommendations and the pods of a workload: upstream's admission controller, and an Updater. It has
+// Scaler is what is between recommendations and the pods of a workload: upstream's admission controller, and an Updater. It has
 // a VPA of its own, with the policies of the workload's.
 type Scaler struct {
 	objects  vpa.Objects

@@ -110,7 +110,7 @@ func TestEveryHistoryWeHaveIsOpened(t *testing.T) {
 	}
 }
 
-// TestHistoriesAreDistrusted: the fences behind the check of the schema stand, for readers and writers.
+// TestHistoriesAreDistrusted: the fences behind the check of the schema hold, for readers and writers.
 func TestHistoriesAreDistrusted(t *testing.T) {
 	path := writeFile(t, change(0, scalehist.OpAdd, pod("a", uid(1))))
 	for what, dsn := range history.DSNs(t, path) {

@@ -80,7 +80,7 @@ func Departed(s *scalehist.ClusterSnapshot) map[string]bool {
 	return out
 }
 
-// SizesAt are the target sizes of a snapshot's node groups. One behind the nodes is not believed: what stands was asked for.
+// SizesAt are the target sizes of a snapshot's node groups. One behind the nodes is not believed: what is there was asked for.
 func SizesAt(s *scalehist.ClusterSnapshot) map[string]int {
 	sizes, nodes, departed := map[string]int{}, map[string]int{}, Departed(s)
 	for _, n := range s.Nodes {

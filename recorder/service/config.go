@@ -171,7 +171,7 @@ func (v *validation) addf(i int, key, format string, args ...any) {
 	v.problems = append(v.problems, fmt.Sprintf("line %d: %s", v.line(i, key), fmt.Sprintf(format, args...)))
 }
 
-// line is where a key of cluster i stands, else where the cluster begins.
+// line is where a key of cluster i is, else where the cluster begins.
 func (v *validation) line(i int, key string) int {
 	node := child(v.root, "clusters")
 	if node == nil || i >= len(node.Content) {

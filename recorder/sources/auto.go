@@ -10,7 +10,7 @@ import (
 )
 
 // auto picks another source once there is something to pick by, and stays with it. Karpenter's nodes are another
-// matter: they stand beside groups of other kinds.
+// matter: they are beside groups of other kinds.
 type auto struct {
 	base    Source // nil until one is chosen
 	beside  bool   // Karpenter is there too

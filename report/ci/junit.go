@@ -126,7 +126,7 @@ func (o Outcome) junit() Case {
 	return c
 }
 
-// At is where the expectation stands: "file:line:column".
+// At is where the expectation is: "file:line:column".
 func (p Problem) At() string {
 	at := p.File
 	for _, n := range []int{p.Line, p.Column} {

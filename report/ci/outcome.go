@@ -34,7 +34,7 @@ type Outcome struct {
 	Rerun     string `json:"rerun,omitempty"`
 }
 
-// Problem is one thing that was not as expected, and where the expectation stands.
+// Problem is one thing that was not as expected, and where the expectation is.
 type Problem struct {
 	// Title names the expectation: "scaledUp".
 	Title   string `json:"title"`

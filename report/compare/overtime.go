@@ -25,7 +25,7 @@ func (p *page) curves(c *Comparison) {
 	}
 	slots := widestSlots
 	if p.width > 0 {
-		slots = max(fewestSlots, min(slots, p.width-width-10)) // what stands around them
+		slots = max(fewestSlots, min(slots, p.width-width-10)) // what is around them
 	}
 	var b strings.Builder
 	parts := append([]overTime{

@@ -143,7 +143,7 @@ func (v *Verdict) lines(all bool, fail string) (out []line, quiet int) {
 	return out, quiet
 }
 
-// beside prints two numbers that stand beside each other, "-" for one that is not known.
+// beside prints two numbers that are beside each other, "-" for one that is not known.
 func beside(unit string, a, b *float64) [2]string {
 	out := [2]string{"-", "-"}
 	switch {

@@ -32,7 +32,7 @@ type Policy struct {
 	DeterministicLine int
 }
 
-// MetricLimit is the limit of one metric, and the line of the policy it stands in.
+// MetricLimit is the limit of one metric, and the line of the policy it is in.
 type MetricLimit struct {
 	Metric metrics.Metric
 	Limit  Limit

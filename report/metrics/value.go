@@ -72,7 +72,7 @@ func round(v float64) float64 {
 // Text prints a number in a unit as tables show it: "40s", "12.5 %", "3", "1.2340 USD".
 func Text(v float64, unit string) string { return text(v, unit, 0) }
 
-// Texts prints numbers that stand beside each other: with as many digits more than Text as it takes for those that differ to look
+// Texts prints numbers that are beside each other: with as many digits more than Text as it takes for those that differ to look
 // different.
 func Texts(values []float64, unit string) []string {
 	distinct := map[float64]bool{}

@@ -16,7 +16,7 @@ import (
 // Text is the sweep as a page for a terminal.
 func (s *Sweep) Text() string { return s.page(false, 0) }
 
-// TextWithin is Text for a terminal so many columns wide: where the table is wider, names of columns stand on several
+// TextWithin is Text for a terminal so many columns wide: where the table is wider, names of columns are on several
 // lines. 0 is no limit.
 func (s *Sweep) TextWithin(width int) string { return s.page(false, width) }
 

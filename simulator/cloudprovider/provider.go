@@ -49,7 +49,7 @@ type Options struct {
 	// Gardener's does): they are judged by cpu and memory, and no limit counts their devices.
 	IgnoreGPUs bool
 	// ResourceLimits are [min, max] by resource name, over the whole cluster: cpu in cores, memory in bytes, GPU
-	// types in devices. They stand beside the autoscaler's own flags.
+	// types in devices. They are beside the autoscaler's own flags.
 	ResourceLimits map[string][2]int64
 	// Later are groups that UpdateGroup will bring: other options may name them already.
 	Later []string

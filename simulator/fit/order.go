@@ -9,7 +9,7 @@ package fit
 // new nodes of an estimate. While a removal is tried in a fork, the nodes below it keep their order, and the search takes turns.
 // docs/truth.md has what this was measured by.
 
-// turn is how a layer stands in the list: the nodes from a position on, up to the next layer's, begin at another node after each
+// turn is how a layer is in the list: the nodes from a position on, up to the next layer's, begin at another node after each
 // change of the layer. mark is the length of the log at the last one.
 type turn struct{ from, mark int }
 

@@ -173,7 +173,7 @@ func (s *Snapshot) place() place {
 	return place{0, s.root}
 }
 
-// survivor is the mark at which what was made after a mark still stands; false when it was reverted.
+// survivor is the mark at which what was made after a mark is still there; false when it was reverted.
 func (s *Snapshot) survivor(p place) (place, bool) {
 	for {
 		switch {

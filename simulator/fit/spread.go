@@ -189,7 +189,7 @@ func (f *follower) enter(sl *slot, later []change) bool {
 			}
 		}
 	}
-	// Pods placed on it later have entries of their own, but stand on the NodeInfo already: this needs the pods it
+	// Pods placed on it later have entries of their own, but are on the NodeInfo already: this needs the pods it
 	// came with.
 	for _, p := range cameWith(sl, later) {
 		if !f.add(p, sl.info) {

@@ -90,7 +90,7 @@ func ParseSettings(s scalehist.CASettings) (Settings, []string, error) {
 		nextIsValue := i+1 < len(s.Flags) && !strings.HasPrefix(s.Flags[i+1], "-")
 		if flag == nil {
 			row, known := flagTable[name]
-			// What stands alone behind a flag is its value, but for a switch: upstream takes no other arguments.
+			// What follows a flag as an argument of its own is its value, but for a switch: upstream takes no other arguments.
 			switch {
 			case hasValue:
 			case row.Type == "bool":

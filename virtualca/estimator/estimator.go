@@ -20,7 +20,7 @@ type Estimate struct {
 	Limited bool
 }
 
-// estimation is the state of one run: new nodes stand at positions base and on.
+// estimation is the state of one run: new nodes are at positions base and on.
 type estimation struct {
 	checker  *fit.Checker
 	template string

@@ -83,7 +83,7 @@ func (s *Server) Stop() {
 	s.grpc.Stop()
 }
 
-// guard stands in front of every call.
+// guard checks every call first.
 type guard struct {
 	without []string
 	limit   time.Duration

@@ -1,4 +1,4 @@
-// Package nodemanager is the HTTP API of node groups that stands behind an external gRPC provider, and its client, which is one.
+// Package nodemanager is the HTTP API of node groups that is behind an external gRPC provider, and its client, which is one.
 //
 // Terms:
 //   - A Backend has the node groups: virtual ones (package virtual), or capacity borrowed from other clusters (package multicluster).

@@ -68,7 +68,7 @@ func readsHistories(cmd *cobra.Command) bool {
 	return strings.Contains(cmd.Use, "FILE.db") && !slices.Contains([]string{"compact", "retain"}, cmd.Name())
 }
 
-// before is how many arguments of a command stand before its histories: 1 of "train NAME [FILE.db]...".
+// before is how many arguments of a command come before its histories: 1 of "train NAME [FILE.db]...".
 func before(cmd *cobra.Command) int {
 	if words := strings.Fields(cmd.Use); len(words) > 1 && words[1] == "NAME" {
 		return 1

@@ -8,7 +8,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Behind the global klog stands one relay, set once: klog's logger must not be exchanged while something logs, and a
+// Behind the global klog is one relay, set once: klog's logger must not be exchanged while something logs, and a
 // server that still answers, or a library's goroutine, may. What the relay passes on to is exchanged instead.
 var (
 	relayTo  atomic.Pointer[logr.Logger]

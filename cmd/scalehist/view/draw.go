@@ -26,7 +26,7 @@ var (
 )
 
 const (
-	// sideBySide is from which width on the steps stand beside their reasons.
+	// sideBySide is from which width on the steps are beside their reasons.
 	sideBySide = 120
 	// small is below which height there is one pane only.
 	small = 10

@@ -114,7 +114,7 @@ func mixed(nodes int, reasons, preemption string) string {
 	return fmt.Sprintf("0/%d nodes are available: %s. no new claims to deallocate, preemption: 0/%d nodes are available: %s.", nodes, reasons, nodes, preemption)
 }
 
-// followsZoneLabels: volumes of before node affinity say their zone by label.
+// followsZoneLabels: volumes from before node affinity say their zone by label.
 func followsZoneLabels(s *suite) {
 	labelled := func(v *corev1.PersistentVolume) { v.Labels = map[string]string{corev1.LabelTopologyZone: "b"} }
 	s.add(node("n-a", 4, inZone("a")), volume("old", "zonal", "10Gi", heldBy("old"), labelled), claim("old", "zonal", "10Gi", boundTo("old")),

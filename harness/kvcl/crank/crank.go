@@ -317,7 +317,7 @@ func (c *Crank) takeResult() Result {
 	for _, name := range c.order {
 		if f := c.failed[name]; f != nil && c.leftovers.news(name, f) {
 			r.Unschedulable = append(r.Unschedulable, Unschedulable{Pod: name, Message: f.message, Nominated: f.nominated})
-			delete(c.failed, name) // a pod that was bound and failed again stands in order twice
+			delete(c.failed, name) // a pod that was bound and failed again is in order twice
 		}
 	}
 	return r

@@ -33,7 +33,7 @@ func (e *UnsupportedError) Error() string {
 // for pods that have ended. A control plane asks it about each pod that is added or updated, so that all of them refuse the
 // same pods with the same words.
 //
-// Extended resources behind which a DeviceClass stands are not among them: without DeviceClasses, which are not recorded, the
+// Extended resources that a DeviceClass serves are not among them: without DeviceClasses, which are not recorded, the
 // scheduler takes them for plain extended resources, and such a pod says that it lacks them.
 func Unsupported(pod *corev1.Pod) error {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {

@@ -51,7 +51,7 @@ func isPodGeneration(p gocmp.Path) bool {
 }
 
 var (
-	// uids are what API servers draw: they stand in some messages.
+	// uids are what API servers draw: they are in some messages.
 	uids     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	versions = regexp.MustCompile(`(?i)(resourceVersion["\s:=]+)[0-9]+`)
 	spaces   = regexp.MustCompile(`[\s\x{a0}]+`)

@@ -58,7 +58,7 @@ func TestFinitePodsFinish(t *testing.T) {
 	w.want(map[string]string{"next": "Running@n1"})
 }
 
-// TestStandingPodsRunFromTheStart: the run time of a pod that stands counts from when it is put there.
+// TestStandingPodsRunFromTheStart: the run time of a pod that has a node counts from when it is put there.
 func TestStandingPodsRunFromTheStart(t *testing.T) {
 	w := newWorld(t)
 	w.add(node("n1", "2"), runFor(on(pod("job", "1"), "n1"), 30*sec))

@@ -125,7 +125,7 @@ func (c *Cluster) daemonPod(ds *appsv1.DaemonSet, node string, now time.Time) *c
 
 func daemonPodName(ds *appsv1.DaemonSet, node string) string { return ds.Name + "-" + node }
 
-// daemonNode is the node a DaemonSet pod is on or meant for: until it is bound, the name stands in the node affinity
+// daemonNode is the node a DaemonSet pod is on or meant for: until it is bound, the name is in the node affinity
 // the controller gave it.
 func daemonNode(p *corev1.Pod) string {
 	if p.Spec.NodeName != "" || p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil ||

@@ -24,7 +24,7 @@ type pod struct {
 	allocated *corev1.Pod
 	// order counts births: the plane has its pods in this order, too.
 	order int64
-	// node it is filed under: the one it stands on, or is meant for as the pod of a DaemonSet.
+	// node it is filed under: the one it is on, or is meant for as the pod of a DaemonSet.
 	node string
 	// daemon is what reconcileDaemons looks the pod of a DaemonSet up by; empty for others.
 	daemon string
@@ -136,7 +136,7 @@ func (c *Cluster) changed(p *pod) {
 // NodePods is another number after every step in which pods that belong to their node came, went or changed.
 func (c *Cluster) NodePods() int64 { return c.nodePods }
 
-// placeOf is the node a pod stands on, or is meant for as the pod of a DaemonSet; "" for others.
+// placeOf is the node a pod is on, or is meant for as the pod of a DaemonSet; "" for others.
 func placeOf(p *corev1.Pod) string {
 	if p.Spec.NodeName == "" && isDaemon(p) {
 		return daemonNode(p)

@@ -15,7 +15,7 @@ import (
 // says nothing of its own (admission plugin DefaultTolerationSeconds, which is off here: recorded pods have it already).
 const defaultToleration = 300 * time.Second
 
-// noExecute are the NoExecute taints of a node with the instant each was first seen, in the order they stand on the node.
+// noExecute are the NoExecute taints of a node with the instant each was first seen, in the order they have on the node.
 type noExecute struct {
 	taint corev1.Taint
 	since time.Time

@@ -59,7 +59,7 @@ func Policy(ctx context.Context, workloads []env.Workload, o PolicyOptions) (*ve
 	spread := slices.Repeat([]float64{1}, len(mean))
 	dice := rand.New(rand.NewPCG(o.Seed, 0))
 	for round := range o.Rounds + 1 {
-		population := [][]float64{slices.Clone(mean)} // the first is where it stands
+		population := [][]float64{slices.Clone(mean)} // the first is where it is
 		for round < o.Rounds && len(population) < o.Population {
 			one := make([]float64, len(mean))
 			for i := range one {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Canary is one text and where it stands.
+// Canary is one text and where it is.
 type Canary struct{ Text, Place string }
 
 // Cage makes canaries.

@@ -1,7 +1,7 @@
 // Package powercut shows what a power cut may leave of a history.
 //
 // Killing a process loses nothing that it has written: the kernel has it. A power cut loses what the kernel had not yet
-// been made to write by fsync, in part and in any order. A Disk stands between SQLite and the files of a folder, as a VFS
+// been made to write by fsync, in part and in any order. A Disk is between SQLite and the files of a folder, as a VFS
 // (https://www.sqlite.org/vfs.html), and keeps for each file what was synced last and what was written since; Cut puts
 // what might be left now into another folder.
 //

@@ -201,7 +201,7 @@ func projectConfigMap(o *corev1.ConfigMap) (scalehist.Object, bool) {
 	return out, true
 }
 
-// withoutProbeTimes drops the lines that change every loop, in the text form of before 1.30 and the YAML form since.
+// withoutProbeTimes drops the lines that change every loop, in the text form from before 1.30 and the YAML form since.
 func withoutProbeTimes(s string) string {
 	lines := strings.Split(s, "\n")
 	kept := lines[:0]

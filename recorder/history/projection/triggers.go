@@ -17,7 +17,7 @@ var triggerTexts = stringSet("query", "metricName", "namespace", "threshold", "a
 	"kind", "name", "apiVersion", "metricType", "minReplicas", "maxReplicas", "hpaName")
 
 // triggerAddresses are the keys whose values are URLs: of them the scheme and the host are stored. A path, a query and
-// what stands before an @ may be credentials.
+// what is before an @ may be credentials.
 var triggerAddresses = stringSet("serverAddress", "host", "url")
 
 func stringSet(keys ...string) map[string]bool {

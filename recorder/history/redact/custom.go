@@ -38,7 +38,7 @@ var wordFields = words(`operator effect status phase severity state consolidatio
 	policy type deletePolicy expander mode updateMode controlledValues changeRequirement metricType behavior selectPolicy
 	offsetResetPolicy`)
 
-// amountFields hold amounts: what else stands in them is a name.
+// amountFields hold amounts: what else is in them is a name.
 var amountFields = words(`duration consolidateAfter expireAfter terminationGracePeriod drainTimeout creationTimeout healthTimeout
 	maxSurge maxUnavailable size minimum maximum priority weight nodes cpu memory scaleDownUtilizationThreshold scaleDownUnneededTime
 	scaleDownUnreadyTime maxNodeProvisionTime scaleDownGpuUtilizationThreshold maxInFlight deletionOrder minHealthy

@@ -159,7 +159,7 @@ func TestCanariesEverywhere(t *testing.T) {
 	}
 }
 
-// TestDressedCanaries: nor is one left that stands in a form that the code knows, wherever that is.
+// TestDressedCanaries: nor is one left that is in a form that the code knows, wherever that is.
 func TestDressedCanaries(t *testing.T) {
 	for _, dress := range dresses {
 		cage := &canary.Cage{Dress: dress}

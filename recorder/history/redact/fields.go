@@ -20,7 +20,7 @@ var typeRules = map[reflect.Type]stringRule{
 	reflect.TypeFor[corev1.FinalizerName]():                               func(w walk, s string) string { return w.text(s) },
 }
 
-// fieldRules say what stands in a string, or a list of strings.
+// fieldRules say what is in a string, or a list of strings.
 var fieldRules = map[string]stringRule{
 	"PodSpec.NodeName":                            named("node"),
 	"PodSpec.SchedulerName":                       named("scheduler"),

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// format is a message as upstream writes it: what is fixed is literal, what varies stands in angle brackets and is one of
+// format is a message as upstream writes it: what is fixed is literal, what varies is in angle brackets and is one of
 // variables. A message is kept only if it is one of a format from its first to its last byte.
 type format struct {
 	prefix  string // the literal text before the first variable

@@ -74,7 +74,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestFormatsHoldNoName: whatever stands where a format says that something varies, it does not stay, word or number; and no
+// TestFormatsHoldNoName: whatever is where a format says that something varies, it does not stay, word or number; and no
 // format keeps a part of a text that continues behind it.
 func TestFormatsHoldNoName(t *testing.T) {
 	var hostile []string

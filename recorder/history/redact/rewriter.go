@@ -39,7 +39,7 @@ type limit struct {
 // redactedText begins every text that was replaced whole.
 const redactedText = "redacted-"
 
-// maxHash is how many characters of the hash stand in a pseudonym where there is room: 20 bits.
+// maxHash is how many characters of the hash are in a pseudonym where there is room: 20 bits.
 const maxHash = 4
 
 func newRewriter(o Options) *rewriter {

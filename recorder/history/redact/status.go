@@ -25,7 +25,7 @@ var (
 	statusPair  = regexp.MustCompile(`([A-Za-z]+)=` + countPattern)
 )
 
-// What stands behind each key.
+// What follows each key.
 var (
 	statusTitles = words(`clusterWide nodeGroups health nodeCounts registered scaleUp scaleDown backoffInfo Cluster-wide NodeGroups candidates`)
 	statusWords  = words(`Running Initializing Healthy Unhealthy NoActivity NeedActivity InProgress Backoff CandidatesPresent NoCandidates`)

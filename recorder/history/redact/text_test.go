@@ -50,7 +50,7 @@ func fragments() []string {
 		"nodeGroups:\n- name: ", "\n  health: ", "errorCode: ", "lastProbeTime: ", "Query:", "Pod", "@daily", "* * * * *", "Running", "4Gi", "spec.containers{", "}", "::1%")
 }
 
-// TestNoTextKeepsASecret: whatever stands around a secret, in whatever place, it does not stay.
+// TestNoTextKeepsASecret: whatever is around a secret, in whatever place, it does not stay.
 func TestNoTextKeepsASecret(t *testing.T) {
 	known := fragments()
 	rapid.Check(t, func(t *rapid.T) {

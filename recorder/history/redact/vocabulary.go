@@ -4,7 +4,7 @@ import "strings"
 
 // publicWords are the words of names that Kubernetes and the cluster-autoscaler give themselves and that rules read:
 // namespaces, priority classes, the autoscaler's Deployment and ConfigMaps, the default scheduler. The list is short on
-// purpose: a public word stays wherever it stands, so "kube-payments" keeps its "kube".
+// purpose: a public word stays wherever it is, so "kube-payments" keeps its "kube".
 var publicWords = words(`
 	kube system public node lease default cluster autoscaler critical priority expander status scheduler
 	true false linux windows kubernetes io k8s`)

@@ -92,7 +92,7 @@ func mac(salt []byte, what, s string) []byte {
 	return h.Sum(nil)
 }
 
-// build gives every word a pseudonym. Public words stand where they are; the words between two neighbours of them
+// build gives every word a pseudonym. Public words stay where they are; the words between two neighbours of them
 // share a beginning that lies there too, then comes the rank among them, then hashLen characters of the keyed hash.
 func (d *dictionary) build(words, octets map[string]bool, hashLen int) error {
 	anchors := slices.AppendSeq(make([]string, 0, len(d.public)+1110), maps.Keys(d.public))

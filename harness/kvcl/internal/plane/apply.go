@@ -328,7 +328,7 @@ func (pl *Plane) updatePod(ctx context.Context, it *item, want *corev1.Pod) erro
 	return nil
 }
 
-// nodeOf is where the pod stands as far as we know; the scheduler may have bound it since its latest version.
+// nodeOf is where the pod is as far as we know; the scheduler may have bound it since its latest version.
 func (pl *Plane) nodeOf(it *item) string {
 	if p, ok := it.obj.(*corev1.Pod); ok && p.Spec.NodeName != "" {
 		return p.Spec.NodeName

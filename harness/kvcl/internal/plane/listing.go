@@ -59,7 +59,7 @@ func (l *listing) list() *scalehist.Objects {
 	return &next
 }
 
-// edit is what is to stand at an ordinal: nothing where obj is nil.
+// edit is what is to be at an ordinal: nothing where obj is nil.
 type edit struct {
 	ordinal int64
 	obj     scalehist.Object

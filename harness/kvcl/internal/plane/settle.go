@@ -223,7 +223,7 @@ func (pl *Plane) flush(ctx context.Context, writes []crank.Write) error {
 }
 
 // preempt lets a victim terminate, with its grace period from now. It holds its room until somebody deletes it: there is no kubelet.
-// The deletion stands beside the object, as a recorded one does, because a server ends it by the wall clock.
+// The deletion is beside the object, as a recorded one does, because a server ends it by the wall clock.
 func (pl *Plane) preempt(pod types.NamespacedName) {
 	it := pl.store.find(PodKind, pod.String())
 	if it == nil {
@@ -253,7 +253,7 @@ func (pl *Plane) writeVolume(ctx context.Context, w crank.Write) error {
 }
 
 // writePod carries out the writes to one pod. A pod that somebody deleted through Client is no error: the watch will
-// tell the scheduler.
+// notify the scheduler.
 func (pl *Plane) writePod(ctx context.Context, pod types.NamespacedName, writes []crank.Write) error {
 	it := pl.store.find(PodKind, pod.String())
 	if it == nil {

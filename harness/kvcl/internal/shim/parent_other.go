@@ -2,5 +2,5 @@
 
 package shim
 
-// dieWithParent does nothing where the kernel cannot tell a child of its parent's death; the next start reaps.
+// dieWithParent does nothing where the kernel cannot signal its parent's death to a child; the next start reaps.
 func dieWithParent() {}
