@@ -51,7 +51,7 @@ func static(node string) func(*corev1.Pod) {
 	}
 }
 
-// reused has a pod that goes at 60 s, another of its name from 80 s on, and an event without UID that names it.
+// reused has a pod that is deleted at 60 s, another of its name from 80 s on, and an event without UID that names it.
 func reused(seconds float64) *story {
 	second := pod("web-7", unschedulable)
 	second.UID = "uid-web-7-second"

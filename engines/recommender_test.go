@@ -101,7 +101,7 @@ func TestRecommenderOnFixtures(t *testing.T) {
 	}
 }
 
-// TestWithoutConsolidation: nodes go only when that is asked for.
+// TestWithoutConsolidation: nodes are removed only when that is asked for.
 func TestWithoutConsolidation(t *testing.T) {
 	r := replayed(t, filepath.Join("..", "fixtures", "empty-nodes-in-bulk", "recording.db"), "recommender")
 	if len(r.ScaledDownNodeGroups) > 0 {

@@ -98,7 +98,7 @@ func TestGroupComesWithItsNodes(t *testing.T) {
 	}
 }
 
-// TestGroupThatGoes: a group that is removed is gone with its nodes but those that outlive it, which stay until they went. A
+// TestGroupThatGoes: a group that is removed is gone with its nodes but those that outlive it, which stay until removed. A
 // removal that was under way ends.
 func TestGroupThatGoes(t *testing.T) {
 	s := twoPools(3)

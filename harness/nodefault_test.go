@@ -67,7 +67,7 @@ func web(t *testing.T, length time.Duration) *trace.Input {
 	return in
 }
 
-// TestSpotReclaim: the node goes at its instant with its pods, which come back pending; the group replaces it by itself.
+// TestSpotReclaim: the node is removed at its instant with its pods, which come back pending; the group replaces it by itself.
 func TestSpotReclaim(t *testing.T) {
 	t.Parallel()
 	r := replay(t, web(t, 2*time.Minute), harness.WithAutoscaler(idleEngine), faults(t, "spot-reclaim:std@+33s"))

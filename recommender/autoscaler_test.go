@@ -17,7 +17,7 @@ import (
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
-// testCluster is a scalehist.Cluster of plain objects. Evicted pods go at once, unless their eviction is refused.
+// testCluster is a scalehist.Cluster of plain objects. Evicted pods are gone at once, unless their eviction is refused.
 type testCluster struct {
 	objects scalehist.Objects
 	refuse  bool

@@ -71,7 +71,7 @@ spec: {scaleTargetRef: {name: web}, triggers: [{type: prometheus, metadata: {que
 	}
 }
 
-// TestCheckpointsOncePerHour: of what a recommender writes with every loop, a version an hour; and what it was when it went.
+// TestCheckpointsOncePerHour: of what a recommender writes with every loop, a version an hour; and what it was when it was deleted.
 func TestCheckpointsOncePerHour(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	var kind target

@@ -15,7 +15,7 @@ import (
 // What the prototypes before this recorder got wrong, one test each; TestExpiredCredentials and TestMissedDeletes are
 // two more.
 
-// TestFlipBackIsRecorded: a node that goes from A to B and back to A is A again. Prior art knew the content already.
+// TestFlipBackIsRecorded: a node that changes from A to B and back to A is A again. Prior art knew the content already.
 func TestFlipBackIsRecorded(t *testing.T) {
 	c, ns := client(t)
 	rec := record(t, cluster, Options{Path: filepath.Join(t.TempDir(), "h.db")})

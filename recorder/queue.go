@@ -100,7 +100,7 @@ func objectTime(e *history.Entry) time.Time {
 	case scalehist.OpAdd:
 		return o.GetCreationTimestamp().UTC()
 	case scalehist.OpDelete:
-		// The deletion timestamp is when the grace period ends, which may be after the object went.
+		// The deletion timestamp is when the grace period ends, which may be after the object was removed.
 		if d := o.GetDeletionTimestamp(); d != nil && !d.After(e.ObservedAt) {
 			return d.UTC()
 		}

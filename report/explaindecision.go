@@ -20,8 +20,8 @@ type Part struct {
 const PartPods = "pods"
 
 // ExplainDecision says what a loop did and why, part by part: what came of it, the option that was chosen with its score, the
-// others, the groups that were left out, the nodes that go, that could, and that stay, the pods that asked. Parts with nothing to
-// say are left out; the first one is always there.
+// others, the groups that were left out, the nodes that are removed, that could be, and that stay, the pods that asked. Parts with
+// nothing to say are left out; the first one is always there.
 func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 	var out []Part
 	add := func(title string, lines []string) {

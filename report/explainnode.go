@@ -60,7 +60,7 @@ func whyStays(reason string) string {
 	return text
 }
 
-// ExplainNode says when a node came, why it stayed, since when it was unneeded, and how it went.
+// ExplainNode says when a node came, why it stayed, since when it was unneeded, and how it was removed.
 func ExplainNode(r *scalehist.ReplayReport, name string) (*Explanation, error) {
 	if known := NodeNames(r); !slices.Contains(known, name) {
 		return nil, unknown(r, "node", name, known)

@@ -20,7 +20,7 @@ import (
 
 var testStart = time.Date(2026, time.March, 1, 10, 0, 0, 0, time.UTC)
 
-// testCluster is a scalehist.Cluster of plain objects. Evicted pods go at once, unless stubborn.
+// testCluster is a scalehist.Cluster of plain objects. Evicted pods are gone at once, unless stubborn.
 type testCluster struct {
 	objects scalehist.Objects
 	// tainted are the calls of SetTaints: "node: [keys]".

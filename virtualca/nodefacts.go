@@ -72,7 +72,7 @@ func (l *loop) facts(n *framework.NodeInfo) *nodeFacts {
 		}
 	}
 	if len(d.facts) > 2*len(l.nodes)+100 {
-		clear(d.facts) // nodes that have gone
+		clear(d.facts) // nodes that are gone
 	}
 	d.facts[name] = f
 	return f

@@ -24,7 +24,7 @@ func (l *loop) removeLongUnregistered(ctx context.Context) {
 }
 
 // removeFailed deletes instances that could not be created. It tries again every loop until they are gone. Of a
-// zero-or-max group all instances go when one could not be created, unless it may grow in part.
+// zero-or-max group all instances are removed when one could not be created, unless it may grow in part.
 func (l *loop) removeFailed(ctx context.Context) {
 	present := map[string]bool{}
 	for _, g := range l.groups {

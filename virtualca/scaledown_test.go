@@ -302,7 +302,7 @@ func TestWhatKeepsNodes(t *testing.T) {
 
 func notReady(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionFalse }
 
-// TestGhost: the node that goes still counts as a domain while its pods look for places. Four pods spread over two
+// TestGhost: the node being removed still counts as a domain while its pods look for places. Four pods spread over two
 // hosts by at most 1, whatever taints the hosts have: with the node as a third, empty domain none fits elsewhere.
 func TestGhost(t *testing.T) {
 	for policy, want := range map[corev1.NodeInclusionPolicy]string{corev1.NodeInclusionPolicyIgnore: nodeNoPlaceToMovePods, corev1.NodeInclusionPolicyHonor: ""} {

@@ -78,7 +78,7 @@ func TestUnreadyNodesWaitLonger(t *testing.T) {
 	}
 }
 
-// TestEmptyNodesGoBeforeOthers: where the group's min size leaves room for one removal, the node without pods goes.
+// TestEmptyNodesGoBeforeOthers: where the group's min size leaves room for one removal, the node without pods is removed.
 func TestEmptyNodesGoBeforeOthers(t *testing.T) {
 	c := &testCluster{objects: scalehist.Objects{
 		Nodes:       nodesOf("a", 3),

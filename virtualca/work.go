@@ -147,7 +147,7 @@ func (l *loop) nextStep(ctx context.Context, x *deletion) {
 	x.refused, x.leaving, x.tried = x.steps[0].pods, nil, time.Time{}
 	for _, p := range x.steps[0].daemonSet {
 		l.event("ScaleDown", podObject(p), "deleting pod for node scale down")
-		// Best effort: the node goes anyway.
+		// Best effort: the node is removed anyway.
 		if err := l.a.cluster.Evict(ctx, p.Namespace, p.Name); err != nil && !apierrors.IsNotFound(err) {
 			l.note("node %s: DaemonSet pod %s is not evicted: %v", x.node, podName(p), err)
 		}

@@ -5,7 +5,7 @@
 // process, node groups behind package externalgrpc. Nodes and kubelets are virtual, and live in real time:
 //
 //   - a node registers NotReady, with the taint that says so, and is Ready a second later, its provision delay after the
-//     request; its DaemonSet pods are bound to it directly; it goes 3 s after DeleteNodes, its pods after it
+//     request; its DaemonSet pods are bound to it directly; it is removed 3 s after DeleteNodes, its pods after it
 //   - a bound pod is Running at once, succeeds after its time, and when its deletion is asked for ends after its
 //     termination time (none unless the load says so); evicted and preempted pods of a ReplicaSet or Job come back under a new name
 //   - the status of PodDisruptionBudgets is kept

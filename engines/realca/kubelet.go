@@ -51,7 +51,7 @@ func (w *world) podSeen(p *corev1.Pod) {
 	}
 }
 
-// podGone: a pod that had no node goes at once when it is deleted.
+// podGone: a pod that had no node is removed at once when it is deleted.
 func (w *world) podGone(p *corev1.Pod) {
 	w.dirty()
 	w.mu.Lock()

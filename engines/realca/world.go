@@ -45,7 +45,7 @@ type world struct {
 	daemonSets map[string]*appsv1.DaemonSet
 	classes    map[string]int32
 	numbers    map[string]int
-	leaving    map[string]bool // nodes whose object goes
+	leaving    map[string]bool // nodes whose object is being removed
 	recount    chan struct{}
 	tasks      sync.WaitGroup
 }

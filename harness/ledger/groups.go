@@ -10,7 +10,7 @@ import (
 // groupLife is when a group came and went within a window; zero times are outside of it.
 type groupLife struct {
 	came, went time.Time
-	// last is the group as it went.
+	// last is the group as it was removed.
 	last scalehist.NodeGroup
 }
 

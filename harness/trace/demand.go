@@ -246,7 +246,7 @@ func (r *recorded) markEvicted(lives map[types.UID]*life, order []types.UID) {
 	for _, l := range lives {
 		tidied := !l.finished.IsZero() && (l.leaving.IsZero() || l.finished.Before(l.leaving))
 		if l.deleted.IsZero() || l.pod.Spec.NodeName == "" || tidied {
-			continue // a finished pod is tidied up, wherever its node goes
+			continue // a finished pod is tidied up, whatever becomes of its node
 		}
 		l.evicted = l.evicted || slices.ContainsFunc(leaving[l.pod.Spec.NodeName], func(s stretch) bool { return s.holds(l.deleted) })
 	}

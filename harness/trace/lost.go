@@ -11,11 +11,11 @@ import (
 	"github.com/scalehist/scalehist/internal/moment"
 )
 
-// takenWithin is how long before a node goes its group's target size was lowered, if that is why it went: a cloud takes
+// takenWithin is how long before a node's removal its group's target size was lowered, if that is why: a cloud takes
 // minutes to delete a machine.
 const takenWithin = 15 * time.Minute
 
-// lostNodes are the nodes of groups that went without the autoscaler's mark and without their group getting smaller: a
+// lostNodes are the nodes of groups that were removed without the autoscaler's mark and without their group getting smaller: a
 // machine failed, a spot instance was reclaimed, or a person deleted it. They are causes, and go again: a node that stood
 // at the start by its name, of the others the oldest one of the group.
 func (r *recorded) lostNodes() []NodeFault {

@@ -74,7 +74,7 @@ func TestTruthOfRealRecordings(t *testing.T) {
 					t.Errorf("provision delay of %s: %s, want %gs", g.Name, got, g.DelaySeconds)
 				}
 			}
-			// Node objects go 3 s after DeleteNodes.
+			// Node objects are removed 3 s after DeleteNodes.
 			if d := in.DeletionDelay; d != nil && (*d < 3*time.Second || *d > 3500*time.Millisecond) {
 				t.Errorf("deletion delay %s, want 3s", *d)
 			}

@@ -41,7 +41,7 @@ func TestLateGroup(t *testing.T) {
 	}
 }
 
-// TestRemovedGroup: what outlives a group goes when it went.
+// TestRemovedGroup: what outlives a group is removed at its recorded instant.
 func TestRemovedGroup(t *testing.T) {
 	log := newLog().add(0, group("old", 2), node("old-a", "old"), node("old-b", "old")).
 		remove(5*sec, group("old", 2)).

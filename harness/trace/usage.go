@@ -189,7 +189,7 @@ func (s *usageOf) stale(now time.Time) {
 func (s *usageOf) point(at time.Time) {
 	s.changed = false
 	if at.Sub(s.measured) > staleUsage {
-		s.stale(at) // only pods have gone since
+		s.stale(at) // only pods were deleted since
 		return
 	}
 	var cpu, memory int64

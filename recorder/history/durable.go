@@ -99,7 +99,7 @@ func (w *Writer) SetMeta(ctx context.Context, key, value string) error {
 	return nil
 }
 
-// Missed is an object whose deletion nobody saw: it went somewhere in [From, Seen), and at Seen a list did not show it.
+// Missed is an object whose deletion nobody saw: somewhere in [From, Seen), as at Seen a list did not show it.
 type Missed struct {
 	Kind, Namespace, Name string
 	UID                   types.UID

@@ -90,7 +90,7 @@ type liveSeqs struct {
 	seqs    []int64
 	since   int64           // rows after the keyframe
 	upTo    int64           // the last of them, or the keyframe
-	changed map[int64]int64 // object: its last version since the keyframe, 0 if it went
+	changed map[int64]int64 // object: its last version since the keyframe, 0 if it was deleted
 }
 
 func liveAt(ctx context.Context, q queryer, at int64) (liveSeqs, error) {

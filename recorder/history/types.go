@@ -104,7 +104,7 @@ type NodeGroupSize struct {
 	MinSize    int       `json:"minSize"`
 	MaxSize    int       `json:"maxSize"`
 	TargetSize int       `json:"targetSize"`
-	// Deleted: the group went at At; the sizes are its last.
+	// Deleted: the group was removed at At; the sizes are its last.
 	Deleted bool `json:"deleted,omitempty"`
 }
 

@@ -323,7 +323,7 @@ func (t *txWriter) changes(cur *liveObject, e *encoded, times string) (bool, err
 	return content != cur.content || state != cur.state || node != cur.node || times != cur.times, nil
 }
 
-// version adds what an object is from now on; ends is seq where it is what the object was when it went.
+// version adds what an object is from now on; ends is seq where it is what the object was when it was deleted.
 func (t *txWriter) version(cur *liveObject, at int64, objectAt time.Time, e *encoded, seq int64, ends any) error {
 	content, state, node, err := t.ids(e)
 	if err != nil {

@@ -67,7 +67,7 @@ type State struct {
 	Custom []*unstructured.Unstructured
 	// Status are the ConfigMaps cluster-autoscaler-status there are.
 	Status []*corev1.ConfigMap
-	// Previous are the groups of the last call: a group whose last node went is still there, with target size 0.
+	// Previous are the groups of the last call: a group whose last node was removed is still there, with target size 0.
 	Previous []*v1alpha1.NodeGroup
 }
 

@@ -21,7 +21,7 @@ func (b *builder) ownPods(node scalehist.ScaledNode) []scalehist.NodePod {
 	return out
 }
 
-// followers places the pods that belong to their node: those of the start and those that the steps brought. Each is there until its node goes, unless a step says that it went earlier.
+// followers places the pods that belong to their node: those of the start and those that the steps brought. Each is there until its node is removed, or earlier where a step says so.
 func (b *builder) followers() {
 	type stayed struct {
 		pod, node int

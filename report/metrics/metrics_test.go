@@ -239,7 +239,7 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// TestNamesAreUsedAgain: a pod under the name of one that went asks for what it does itself.
+// TestNamesAreUsedAgain: a pod under the name of a deleted one asks for what it does itself.
 func TestNamesAreUsedAgain(t *testing.T) {
 	r := sample()
 	r.Batches[0].DeployedPods[0].Requests = map[string]string{"cpu": "1"}

@@ -98,7 +98,7 @@ func (p *Provider) Adopt(n *corev1.Node) error {
 	return nil
 }
 
-// Forget drops a node that went for reasons the provider did not cause. The target size stays, so the group is one
+// Forget drops a node that was removed for reasons the provider did not cause. The target size stays, so the group is one
 // instance short until Fill replaces it or the autoscaler lowers the target. An unknown name changes nothing.
 func (p *Provider) Forget(nodeName string) {
 	if i, ok := p.instances[nodeName]; ok {

@@ -317,7 +317,7 @@ func TestUpdateGroup(t *testing.T) {
 	}
 }
 
-// TestGroupsComeAndGo: a group that comes has its place by name and asks for what it lacks; one that goes keeps only the nodes
+// TestGroupsComeAndGo: a group that comes has its place by name and asks for what it lacks; one that is removed keeps only the nodes
 // that outlive it, which are no group's then, and no change of a size is noted for either.
 func TestGroupsComeAndGo(t *testing.T) {
 	p, err := New([]scalehist.NodeGroup{{Name: "a", MaxSize: 3, TargetSize: 3}, {Name: "c", MaxSize: 3}}, Options{

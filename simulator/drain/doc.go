@@ -1,4 +1,4 @@
-// Package drain says which pods must move before a node can go, and which pods forbid that it goes: the drain rules of
+// Package drain says which pods must move before a node can be removed, and which pods forbid it: the drain rules of
 // the upstream cluster-autoscaler (1.36, simulator/drainability/rules), in their order, and the PodDisruptionBudgets as
 // far as one loop has used them up.
 //

@@ -42,7 +42,7 @@ type Options struct {
 	SystemPodTimeout scalehist.Duration `json:"systemPodTimeout,omitempty"`
 }
 
-// Action is what becomes of a pod when its node goes.
+// Action is what becomes of a pod when its node is removed.
 type Action uint8
 
 // The actions. Unjudged pods, those no rule has an opinion on, move.

@@ -36,7 +36,7 @@ type DownSettings struct {
 	// MaxGracefulTermination is the longest a pod may take to terminate, MaxEvictionTime how long a refused eviction is
 	// tried again (--max-graceful-termination-sec, --max-pod-eviction-time).
 	MaxGracefulTermination, MaxEvictionTime time.Duration
-	// DrainPriorities are the steps of --drain-priority-config; without any, all pods go at once.
+	// DrainPriorities are the steps of --drain-priority-config; without any, all pods are evicted at once.
 	DrainPriorities []DrainPriority
 	// EvictDaemonSetsOccupied and -Empty: DaemonSet pods are evicted from nodes with other pods to move, and from those
 	// without.

@@ -54,7 +54,7 @@ func (g *Pods) Update(pods []*corev1.Pod, classify func(*corev1.Pod) (Class, str
 	if g.Bound != nil && slices.Equal(g.pods, pods) {
 		return
 	}
-	if g.number == nil || len(g.names) > 4*len(g.Bound)+1000 { // nodes that have gone
+	if g.number == nil || len(g.names) > 4*len(g.Bound)+1000 { // nodes that are gone
 		*g = Pods{number: map[string]int32{}}
 	}
 	next := g.spare.of(pods)

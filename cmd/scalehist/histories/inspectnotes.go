@@ -47,7 +47,7 @@ func (n clockNote) String() string {
 	return by.String() + " behind the API server's"
 }
 
-// missedDeletion is an object that went in [From, Seen).
+// missedDeletion is an object that was deleted in [From, Seen).
 type missedDeletion struct {
 	Kind      string    `json:"kind"`
 	Namespace string    `json:"namespace,omitempty"`

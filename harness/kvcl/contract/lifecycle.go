@@ -46,7 +46,7 @@ func deletes(s *suite) {
 	s.add(pod("c", 2))
 	s.wantSettled(kvcl.Settled{Bindings: []kvcl.Binding{binding("c", "n-0")}})
 	s.equal("placements", []string{"b n-0", "c n-0"}, s.placements())
-	// A node that goes leaves its pods, as in a cluster without controllers.
+	// A node that is removed leaves its pods, as in a cluster without controllers.
 	s.apply(scalehist.OpDelete, node("n-0", 2))
 	s.settle()
 	s.equal("placements", []string{"b n-0", "c n-0"}, s.placements())

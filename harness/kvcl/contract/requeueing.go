@@ -116,7 +116,7 @@ func podsThatGoWakeWhoNeedsTheirRoom(s *suite) {
 			s.t.Errorf("a pod that went woke %v, which lacks a node with its label", u)
 		}
 	}
-	// A pod that finishes makes room as one that goes does.
+	// A pod that finishes makes room as a deleted one does.
 	done := s.pod(namespace, "b").DeepCopy()
 	done.Status.Phase = corev1.PodSucceeded
 	s.apply(scalehist.OpUpdate, done)
@@ -219,7 +219,7 @@ func refreshesMessages(s *suite) {
 	s.wantSettled(kvcl.Settled{})
 }
 
-// spreadsWakeWhoBalances: a pod that goes from the fullest zone, and a zone that comes.
+// spreadsWakeWhoBalances: a pod that is deleted in the fullest zone, and a zone that comes.
 func spreadsWakeWhoBalances(s *suite) {
 	balanced := func(p *corev1.Pod) {
 		p.Labels["app"] = "spread"
@@ -245,7 +245,7 @@ func spreadsWakeWhoBalances(s *suite) {
 	s.wantSettled(bound(binding("last", "n-c")))
 }
 
-// portsWakeWhoNeedsThem, and no other pod that goes.
+// portsWakeWhoNeedsThem, and no other pod that is deleted.
 func portsWakeWhoNeedsThem(s *suite) {
 	port := func(n int32) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {

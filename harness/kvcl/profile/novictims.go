@@ -70,7 +70,7 @@ func (p *preemption) anyBelow(priority int32, nodes []fwk.NodeInfo) bool {
 				}
 			}
 			if len(p.lowest) > 2*len(nodes)+100 {
-				clear(p.lowest) // nodes that have gone
+				clear(p.lowest) // nodes that are gone
 			}
 			p.lowest[name] = l
 		}

@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) {
 	flags := flag.NewFlagSet("", flag.PanicOnError)
 	klog.InitFlags(flags)
-	// A pod deleted while it fails, or nominated to a node that has gone, is worth a line to the scheduler.
+	// A pod deleted while it fails, or nominated to a node that is gone, is worth a line to the scheduler.
 	if err := flags.Parse([]string{"-logtostderr=false", "-stderrthreshold=FATAL"}); err != nil {
 		panic(err)
 	}

@@ -60,7 +60,7 @@ func hasEphemeral(p *corev1.Pod) bool {
 }
 
 // reconcileClaims does what the ephemeral volume controller and the garbage collector do: a pod gets a claim
-// "<pod>-<volume>" of its own for each of its generic ephemeral volumes, and takes it along when it goes. A claim of that
+// "<pod>-<volume>" of its own for each of its generic ephemeral volumes, and takes it along when it is deleted. A claim of that
 // name that is somebody else's stays, and the scheduler refuses the pod, as upstream.
 func (c *Cluster) reconcileClaims(now time.Time) []scalehist.Change {
 	var gone []types.NamespacedName
@@ -74,7 +74,7 @@ func (c *Cluster) reconcileClaims(now time.Time) []scalehist.Change {
 	for _, key := range gone {
 		for _, name := range c.claims.holders[key].claims {
 			if c.claims.owners[name] != c.claims.holders[key].uid {
-				continue // it went before its pod
+				continue // it was deleted before its pod
 			}
 			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
 			out = append(out, c.admitClaim(scalehist.Change{At: now, Op: scalehist.OpDelete, Object: claim}, claim)...)

@@ -95,7 +95,7 @@ func creator(p *corev1.Pod) (Controller, bool) {
 }
 
 // configured is how many replicas the controller wants. A Job has as many as live; of kinds that upstream does not know it takes none,
-// which lets all pods go.
+// which lets all pods be evicted.
 func configured(c Controller, live int, known map[Controller]ControllerState) (int, bool) {
 	switch c.Kind {
 	case "Job":

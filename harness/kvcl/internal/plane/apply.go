@@ -357,7 +357,7 @@ func (pl *Plane) delete(ctx context.Context, k *Kind, obj scalehist.Object) erro
 	if err := pl.remove(ctx, it, obj.GetNamespace(), obj.GetName()); err != nil {
 		return err
 	}
-	// The name is free from now on; the object goes when the watch says so.
+	// The name is free from now on; the object is removed when the watch says so.
 	delete(pl.store.byName[k.Order], Name(obj))
 	return nil
 }

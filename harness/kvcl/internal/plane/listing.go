@@ -32,7 +32,7 @@ func (l *listing) join(it *item) {
 	l.touch(it)
 }
 
-// leave is for an item whose object has gone.
+// leave is for an item whose object is gone.
 func (l *listing) leave(it *item) {
 	it.listed = false
 	l.touch(it)

@@ -111,7 +111,7 @@ func (s *store) add(it *item, created scalehist.Object) {
 	}
 }
 
-// forget drops an item whose object has gone.
+// forget drops an item whose object is gone.
 func (s *store) forget(it *item, objName string) {
 	o := it.kind.Order
 	if s.byName[o][objName] == it {
