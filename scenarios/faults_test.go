@@ -51,7 +51,7 @@ var _ = Describe("A fault put into a recording", func() {
 		Expect(report).To(HaveScaledUp(ScaleUps{"std": 2}))
 		Expect(report).To(HaveScaledDown(ScaleDowns{"std": 2}))
 		Expect(report.UnschedulableAtEnd).To(HaveLen(12))
-		Expect(report.Decisions[len(report.Decisions)-1].Backoff).To(HaveLen(1))
+		Expect(last(report.Decisions).Backoff).To(HaveLen(1))
 	}, SpecTimeout(2*time.Minute))
 
 	It("a provider that is down: nothing grows until it answers again", func(ctx SpecContext) {

@@ -9,7 +9,6 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recommender/horizontal/hpa"
 )
 
@@ -19,19 +18,14 @@ const days = `series: [{workload: ReplicaSet/default/web, metric: requests, poin
 
 // foreseen replays the days under a ScaledObject that asks for the requests there are, and for those that a forecast sees three minutes before they come.
 func foreseen(ctx SpecContext, forecast string) *scalehist.ReplayReport {
-	objects, err := engines.ParseObjects([]byte(`{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web},
-		minReplicaCount: 1, maxReplicaCount: 20, advanced: {horizontalPodAutoscalerConfig: {behavior: {scaleDown: {stabilizationWindowSeconds: 60}}}},
-		triggers: [{type: prometheus, metadata: {query: requests, threshold: "10"}}` + forecast + `]}}`))
-	Expect(err).NotTo(HaveOccurred())
-	source, err := load.Parse([]byte(days))
-	Expect(err).NotTo(HaveOccurred())
 	script := queue()
 	script.Groups[0].Delay, script.Duration = 2*time.Minute, time.Hour
 	script.Groups[0].Machine.CPU = "2"
-	report, err := replayWith(ctx, 0, Scripted(script), harness.OnControlPlane(harness.Memory), ClusterAutoscaler(), harness.WithController(engines.KEDA(hpa.Defaults())),
-		harness.WithObjects(objects...), harness.WithLoad(source), harness.WithFlags("--scale-down-unneeded-time=2m", "--scale-down-delay-after-add=1m"))
-	Expect(err).NotTo(HaveOccurred())
-	return report
+	return played(ctx, Scripted(script), ClusterAutoscaler(), harness.WithController(engines.KEDA(hpa.Defaults())), loadOf(days),
+		objectsOf(`{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web},
+		minReplicaCount: 1, maxReplicaCount: 20, advanced: {horizontalPodAutoscalerConfig: {behavior: {scaleDown: {stabilizationWindowSeconds: 60}}}},
+		triggers: [{type: prometheus, metadata: {query: requests, threshold: "10"}}`+forecast+`]}}`),
+		harness.WithFlags("--scale-down-unneeded-time=2m", "--scale-down-delay-after-add=1m"))
 }
 
 // readyReplicas are how many replicas of the service were ready at an offset.

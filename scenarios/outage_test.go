@@ -11,21 +11,15 @@ import (
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/trace"
-	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recommender/horizontal/hpa"
 )
 
 // queue is a worker of four replicas on one node, with room for more.
 func queue() workload.Script {
-	return workload.Script{
-		Name: "queue", Duration: 40 * time.Minute,
-		Groups: []workload.Group{{
-			Name: "workers", Machine: workload.Machine{Type: "m5.2xlarge", CPU: "8", Memory: "32Gi"},
-			Zone: "z1", Min: 1, Max: 4, Nodes: 1, Delay: time.Minute,
-		}},
-		Steps: []workload.Step{{At: 5 * time.Second, Add: workload.Pods{Workload: "web", Count: 4, CPU: "500m", Memory: "512Mi"}}},
-	}
+	return newService("queue", 40*time.Minute, workload.Pods{Count: 4, CPU: "500m", Memory: "512Mi"}, workload.Group{
+		Name: "workers", Machine: workload.Machine{Type: "m5.2xlarge", CPU: "8", Memory: "32Gi"},
+		Zone: "z1", Min: 1, Max: 4, Nodes: 1, Delay: time.Minute,
+	})
 }
 
 // outage is what goes wrong with the metrics of a ScaledObject, and how many replicas there are at some times.
@@ -39,17 +33,10 @@ type outage struct {
 }
 
 func (o outage) play(ctx SpecContext) *scalehist.ReplayReport {
-	objects, err := engines.ParseObjects([]byte(`{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web},
-		cooldownPeriod: 60, maxReplicaCount: 20, ` + o.spec + ` triggers: [{type: prometheus, metadata: {query: backlog, threshold: "10"}}` + o.triggers + `]}}`))
-	Expect(err).NotTo(HaveOccurred())
-	source, err := load.Parse([]byte("series:\n- {workload: ReplicaSet/default/web, metric: backlog, points: [" + o.backlog + "]}\n" + o.series))
-	Expect(err).NotTo(HaveOccurred())
-	fault, err := trace.ParseFault(o.fault)
-	Expect(err).NotTo(HaveOccurred())
-	report, err := replayWith(ctx, 0, Scripted(queue()), harness.OnControlPlane(harness.Memory), ClusterAutoscaler(), harness.WithController(engines.KEDA(hpa.Defaults())),
-		harness.WithObjects(objects...), harness.WithLoad(source), harness.WithFaults(fault))
-	Expect(err).NotTo(HaveOccurred())
-	return report
+	return played(ctx, Scripted(queue()), ClusterAutoscaler(), harness.WithController(engines.KEDA(hpa.Defaults())), Fault(o.fault),
+		objectsOf(`{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web},
+		cooldownPeriod: 60, maxReplicaCount: 20, `+o.spec+` triggers: [{type: prometheus, metadata: {query: backlog, threshold: "10"}}`+o.triggers+`]}}`),
+		loadOf("series:\n- {workload: ReplicaSet/default/web, metric: backlog, points: ["+o.backlog+"]}\n"+o.series))
 }
 
 // wantedReplicas are how many replicas of the service were wanted at an offset.

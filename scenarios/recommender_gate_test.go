@@ -20,14 +20,6 @@ func listPrices() *prices.Table {
 	return &prices.Table{Currency: "EUR", MachineTypes: map[string]float64{"std-2": 0.1, "std-4": 0.2, "std-8": 0.5}}
 }
 
-// played replays in memory alone: how the control planes agree is for other specs.
-func played(ctx SpecContext, from Source, opts ...harness.Option) *scalehist.ReplayReport {
-	GinkgoHelper()
-	r, err := replayWith(ctx, 0, from, append([]harness.Option{harness.OnControlPlane(harness.Memory)}, opts...)...)
-	Expect(err).NotTo(HaveOccurred())
-	return r
-}
-
 // judged holds a candidate, and further runs of it, against a baseline under the policy that 'scalehist gate init' gives a
 // team to begin with.
 func judged(baseline, candidate *scalehist.ReplayReport, repeats ...*scalehist.ReplayReport) *gate.Verdict {

@@ -20,6 +20,7 @@ import (
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	"github.com/scalehist/scalehist/harness/artifacts"
+	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/report"
 )
 
@@ -53,9 +54,38 @@ func Scripted(s workload.Script) Source {
 	}}
 }
 
+// newService is a ReplicaSet web that comes after five seconds.
+func newService(name string, length time.Duration, pods workload.Pods, groups ...workload.Group) workload.Script {
+	pods.Workload = "web"
+	return workload.Script{Name: name, Duration: length, Groups: groups, Steps: []workload.Step{{At: 5 * time.Second, Add: pods}}}
+}
+
 // ClusterAutoscaler is the virtual cluster autoscaler with the recorded settings, or with another expander chain.
 func ClusterAutoscaler(expander ...string) harness.Option {
 	return harness.WithAutoscaler(engines.ClusterAutoscaler(expander...))
+}
+
+// objectsOf reads objects (YAML) that configure controllers.
+func objectsOf(text string) harness.Option {
+	GinkgoHelper()
+	objects, err := engines.ParseObjects([]byte(text))
+	Expect(err).NotTo(HaveOccurred())
+	return harness.WithObjects(objects...)
+}
+
+// loadOf reads the work that workloads have to do (YAML).
+func loadOf(text string) harness.Option {
+	GinkgoHelper()
+	source, err := load.Parse([]byte(text))
+	Expect(err).NotTo(HaveOccurred())
+	return harness.WithLoad(source)
+}
+
+// last is the last of some, of which there is one at least.
+func last[T any](list []T) T {
+	GinkgoHelper()
+	Expect(list).NotTo(BeEmpty())
+	return list[len(list)-1]
 }
 
 // Replay plays the whole source on a virtual cluster of its own and returns the report, which it also saves under
@@ -82,6 +112,14 @@ func ReplayFor(ctx SpecContext, length time.Duration, from Source, opts ...harne
 	return r
 }
 
+// played replays in memory alone: how the control planes agree is for other specs.
+func played(ctx SpecContext, from Source, opts ...harness.Option) *scalehist.ReplayReport {
+	GinkgoHelper()
+	r, err := replayInMemory(ctx, 0, from, opts...)
+	Expect(err).NotTo(HaveOccurred())
+	return r
+}
+
 // replay plays on a real API server and once more on the control plane in memory: the reports are the same bytes. With
 // another control plane chosen by harness.ControlPlaneVariable it plays on that one only.
 func replay(ctx context.Context, length time.Duration, from Source, opts ...harness.Option) (*scalehist.ReplayReport, error) {
@@ -96,7 +134,7 @@ func replay(ctx context.Context, length time.Duration, from Source, opts ...harn
 	if err != nil {
 		return nil, fmt.Errorf("in memory: %w", err)
 	}
-	return real, sameReport(real, memory)
+	return real, sameReport("envtest", real, "memory", memory)
 }
 
 // replayInMemory is for specs to which planes make no difference that others do not look at.
@@ -105,19 +143,19 @@ func replayInMemory(ctx context.Context, length time.Duration, from Source, opts
 }
 
 // sameReport says where two reports differ that should not.
-func sameReport(real, memory *scalehist.ReplayReport) error {
-	want, err := report.Canonical(real)
+func sameReport(nameA string, a *scalehist.ReplayReport, nameB string, b *scalehist.ReplayReport) error {
+	want, err := report.Canonical(a)
 	if err != nil {
 		return err
 	}
-	got, err := report.Canonical(memory)
+	got, err := report.Canonical(b)
 	if err != nil {
 		return err
 	}
 	if bytes.Equal(want, got) {
 		return nil
 	}
-	return fmt.Errorf("%s: envtest and memory give two reports (-envtest +memory):\n%s", real.Scenario,
+	return fmt.Errorf("%s: %s and %s give two reports (-%[2]s +%[3]s):\n%s", a.Scenario, nameA, nameB,
 		cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
 	"github.com/scalehist/scalehist/harness/trace"
-	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recommender/horizontal/hpa"
 )
 
@@ -87,20 +86,16 @@ func rollOut(in *trace.Input, replicas int32, at time.Duration) {
 
 var _ = Describe("A rollout", func() {
 	It("with surge waits for nodes while the horizontal pod autoscaler scales", func(ctx SpecContext) {
-		objects, err := engines.ParseObjects([]byte(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {
+		report := Replay(ctx, rolledOut(), ClusterAutoscaler(), harness.WithController(engines.HPA(hpa.Defaults())),
+			objectsOf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {
 			scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 4, maxReplicas: 12,
-			metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]}}`))
-		Expect(err).NotTo(HaveOccurred())
-		ramp, err := load.Parse([]byte("series: [{workload: Deployment/default/web, metric: cpu, points: [{at: 0s, value: 1}, {at: 10m, value: 4, over: 10m}]}]"))
-		Expect(err).NotTo(HaveOccurred())
-
-		report := Replay(ctx, rolledOut(), ClusterAutoscaler(),
-			harness.WithController(engines.HPA(hpa.Defaults())), harness.WithObjects(objects...), harness.WithLoad(ramp))
+			metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]}}`),
+			loadOf("series: [{workload: Deployment/default/web, metric: cpu, points: [{at: 0s, value: 1}, {at: 10m, value: 4, over: 10m}]}]"))
 
 		web := webOf(report)
 		Expect(web.Final).To(BeEquivalentTo(6), "four cores over six pods of one are 66 %, a tenth more than the target, which is tolerated")
 		Expect(web.Replicas).NotTo(ContainElement(HaveField("Ready", BeNumerically("<", 4))), "fewer were ready than the rollout may leave")
-		Expect(web.Replicas[len(web.Replicas)-1].Ready).To(BeEquivalentTo(6), "the rollout is over")
+		Expect(last(web.Replicas).Ready).To(BeEquivalentTo(6), "the rollout is over")
 		Expect(report.ScaledUpNodeGroups).To(HaveKey("workers"))
 		Expect(report).To(LeaveUnschedulable())
 		Expect(report).To(MatchGolden("testdata/rollout-hpa.txt"))

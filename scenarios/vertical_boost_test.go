@@ -11,7 +11,6 @@ import (
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
-	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recommender/vertical/vpa"
 )
 
@@ -32,14 +31,12 @@ func tightFit(web workload.Pods, flags ...string) workload.Script {
 func boosted(flags ...string) []harness.Option {
 	f, err := vpa.ParseFlags(append([]string{"feature-gates=CPUStartupBoost=true"}, flags...))
 	Expect(err).NotTo(HaveOccurred())
-	objects, err := engines.ParseObjects([]byte(`{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: web}, spec: {
-		targetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, updatePolicy: {updateMode: "Off"},
-		startupBoost: {cpu: {type: Factor, factor: 3, durationSeconds: 60}}}}`))
-	Expect(err).NotTo(HaveOccurred())
-	used, err := load.Parse([]byte("series: [{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 600m}]}]"))
-	Expect(err).NotTo(HaveOccurred())
 	return []harness.Option{
-		ClusterAutoscaler(), harness.WithController(engines.VPA(f)), harness.WithObjects(objects...), harness.WithLoad(used),
+		ClusterAutoscaler(), harness.WithController(engines.VPA(f)),
+		objectsOf(`{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: web}, spec: {
+			targetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, updatePolicy: {updateMode: "Off"},
+			startupBoost: {cpu: {type: Factor, factor: 3, durationSeconds: 60}}}}`),
+		loadOf("series: [{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 600m}]}]"),
 	}
 }
 

@@ -27,13 +27,6 @@ func service(name string, length time.Duration) workload.Script {
 	}
 }
 
-// objectsOf reads objects (YAML) that configure controllers.
-func objectsOf(text string) harness.Option {
-	objects, err := engines.ParseObjects([]byte(text))
-	Expect(err).NotTo(HaveOccurred())
-	return harness.WithObjects(objects...)
-}
-
 // amount reads an amount of a resource, or a range.
 func amount(text string) Amount {
 	a, err := ParseAmount(text)
@@ -85,9 +78,8 @@ func hourly(hours int, value, peak string) string {
 // Days of virtual time are played in memory: what is recommended is the same on both planes, which shorter specs compare.
 var _ = Describe("The vertical pod autoscaler", func() {
 	It("leaves less room above its target with each day that it has seen", func(ctx SpecContext) {
-		report, err := replayInMemory(ctx, 0, Scripted(service("confidence", 4*24*time.Hour)), sized("confidence", `"Off"`, "", `
+		report := played(ctx, Scripted(service("confidence", 4*24*time.Hour)), sized("confidence", `"Off"`, "", `
 			{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 100m}, {at: 24h, value: 200m}, {at: 48h, value: 300m}, {at: 72h, value: 400m}]}`)...)
-		Expect(err).NotTo(HaveOccurred())
 
 		rooms := roomsOf(report)
 		Expect(rooms[1:]).To(HaveLen(3), "one more at each step of the load")
@@ -104,10 +96,7 @@ var _ = Describe("The vertical pod autoscaler", func() {
 				{workload: ReplicaSet/default/web, metric: requests, sharing: held, hold: 2m, points: [`+requests+`]}`),
 				harness.WithController(engines.Elasti()), objectsOf(`{apiVersion: elasti.truefoundry.com/v1alpha1, kind: ElastiService, metadata: {name: web}, spec: {service: web,
 				scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, minTargetReplicas: 1, cooldownPeriod: 60, triggers: [{type: prometheus, metadata: {query: requests, threshold: "1"}}]}}`))
-			report, err := replayInMemory(ctx, 0, Scripted(service("traffic", 8*time.Hour)), options...)
-			Expect(err).NotTo(HaveOccurred())
-			rooms := roomsOf(report)
-			return rooms[len(rooms)-1]
+			return last(roomsOf(played(ctx, Scripted(service("traffic", 8*time.Hour)), options...)))
 		}
 		always, seldom := work("{at: 0s, value: 10}"), work(hourly(8, "0", "10"))
 
@@ -119,11 +108,9 @@ var _ = Describe("The vertical pod autoscaler", func() {
 		tuned := func(flags ...string) *scalehist.ReplayReport {
 			script := service("slack", 6*time.Hour)
 			script.Standing[0].Pods.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}
-			report, err := replayInMemory(ctx, 0, Scripted(script), sized("slack", "Recreate", "", `
+			return played(ctx, Scripted(script), sized("slack", "Recreate", "", `
 				{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 500m}]},
 				{workload: ReplicaSet/default/web, metric: memory, points: [`+hourly(6, "200Mi", "800Mi")+`]}`, append(flags, "in-recommendation-bounds-eviction-lifetime-threshold=1h")...)...)
-			Expect(err).NotTo(HaveOccurred())
-			return report
 		}
 		// What it knows of an hour is the median of ten minutes' peaks, and a kill adds nothing to it.
 		seeing, blind := tuned(), tuned("memory-aggregation-interval=10m", "target-memory-percentile=0.5", "oom-bump-up-ratio=1", "oom-min-bump-up-bytes=0")
@@ -140,8 +127,7 @@ var _ = Describe("The vertical pod autoscaler", func() {
 			{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 4}]}`),
 			objectsOf(`{apiVersion: v1, kind: LimitRange, metadata: {name: caps}, spec: {limits: [{type: Container, max: {cpu: 2400m}}]}}`))...)
 
-		recommended := resizesOf(report, scalehist.Recommended)
-		Expect(recommended[len(recommended)-1].Containers[0].To.Cpu().MilliValue()).To(BeNumerically("~", 2400, 100), "two of the four cores that there are to use, and a margin")
+		Expect(last(resizesOf(report, scalehist.Recommended)).Containers[0].To.Cpu().MilliValue()).To(BeNumerically("~", 2400, 100), "two of the four cores that there are to use, and a margin")
 		Expect(report).To(HaveReplicas(map[string]Replicas{"web": {SizedBy: "vpa", Evicted: exactly(2), Requests: Requests{"c": {corev1.ResourceCPU: amount("1200m")}}}}), "limits are twice the requests")
 	}, SpecTimeout(2*time.Minute))
 

@@ -15,7 +15,6 @@ import (
 	"github.com/scalehist/scalehist/fixtures/workload"
 	"github.com/scalehist/scalehist/harness"
 	. "github.com/scalehist/scalehist/harness/expect"
-	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recommender/horizontal/hpa"
 	"github.com/scalehist/scalehist/recommender/vertical/vpa"
 )
@@ -31,15 +30,13 @@ func std4(nodes, most int) workload.Group {
 func sized(name, mode, more, series string, flags ...string) []harness.Option {
 	f, err := vpa.ParseFlags(flags)
 	Expect(err).NotTo(HaveOccurred())
-	objects, err := engines.ParseObjects([]byte(fmt.Sprintf(`{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: web}, spec: {
-		targetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, updatePolicy: {updateMode: %s}%s}}`, mode, more)))
-	Expect(err).NotTo(HaveOccurred())
-	source, err := load.Parse([]byte("series: [" + series + "]"))
-	Expect(err).NotTo(HaveOccurred())
 	return []harness.Option{
 		ClusterAutoscaler(),
 		harness.With(func(s *harness.Settings) { s.Name = name }),
-		harness.WithController(engines.VPA(f)), harness.WithObjects(objects...), harness.WithLoad(source),
+		harness.WithController(engines.VPA(f)),
+		objectsOf(fmt.Sprintf(`{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: web}, spec: {
+			targetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, updatePolicy: {updateMode: %s}%s}}`, mode, more)),
+		loadOf("series: [" + series + "]"),
 	}
 }
 
@@ -73,10 +70,8 @@ var _ = Describe("The vertical pod autoscaler", func() {
 	}, SpecTimeout(2*time.Minute))
 
 	It("lets a leak run out of memory until what it asks for has caught up", func(ctx SpecContext) {
-		leak := workload.Script{
-			Name: "leak", Duration: 4 * time.Hour, Groups: []workload.Group{std4(1, 3)},
-			Steps: []workload.Step{{At: 5 * time.Second, Add: workload.Pods{Workload: "web", Count: 2, CPU: "100m", Memory: "256Mi", Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")}}}},
-		}
+		limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")}
+		leak := newService("leak", 4*time.Hour, workload.Pods{Count: 2, CPU: "100m", Memory: "256Mi", Limits: limits}, std4(1, 3))
 		report := Replay(ctx, Scripted(leak), sized("leak", "Recreate", "", `
 			{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 100m}]},
 			{workload: ReplicaSet/default/web, metric: memory, sharing: aged, points: [{at: 0s, value: 200Mi}, {at: 20s, value: 900Mi, over: 90s}]}`)...)
@@ -84,9 +79,8 @@ var _ = Describe("The vertical pod autoscaler", func() {
 		web := webOf(report)
 		Expect(len(web.OOMKills)).To(BeNumerically(">=", 2), "512 MiB are reached within a minute")
 		Expect(web.OOMKills[0].Limit).To(BeEquivalentTo(512 << 20))
-		last := web.OOMKills[len(web.OOMKills)-1]
-		Expect(time.Duration(last.Offset)).To(BeNumerically("<", 2*time.Hour), "the last kill")
-		Expect(web.Requests[len(web.Requests)-1].Memory).To(BeNumerically(">=", 2*500<<20), "two replicas whose limit is twice the request have 1000 MiB")
+		Expect(time.Duration(last(web.OOMKills).Offset)).To(BeNumerically("<", 2*time.Hour), "the last kill")
+		Expect(last(web.Requests).Memory).To(BeNumerically(">=", 2*500<<20), "two replicas whose limit is twice the request have 1000 MiB")
 		Expect(resizesOf(report, scalehist.Evicted)).To(ContainElement(HaveField("Reason", string(vpa.QuickOOM))), "no eviction was for a quick end")
 		Expect(report).To(MatchGolden("testdata/leak.txt"))
 	}, SpecTimeout(2*time.Minute))
@@ -94,19 +88,7 @@ var _ = Describe("The vertical pod autoscaler", func() {
 	It("evicts no faster than a budget allows while nodes are drained", func(ctx SpecContext) {
 		report := Replay(ctx, Recording("guarded-requests"), ClusterAutoscaler(), harness.WithController(engines.VPA(vpa.DefaultFlags())))
 
-		evicted := map[scalehist.Duration]int{}
-		refused := 0
-		for _, d := range report.WorkloadDecisions {
-			for _, s := range d.Resizes {
-				switch {
-				case s.Action != scalehist.Evicted:
-				case s.Error != "":
-					refused++
-				default:
-					evicted[scalehist.Duration(d.At.Sub(report.StartTime))]++
-				}
-			}
-		}
+		evicted, refused := evictionsOf(report)
 		Expect(webOf(report).Evicted).To(BeEquivalentTo(9))
 		Expect(evicted).To(HaveEach(1), "the budget lets one pod go at a time, and it is back within the minute")
 		Expect(refused).To(BeNumerically(">", 0), "the updater would have evicted four at once")
@@ -115,26 +97,37 @@ var _ = Describe("The vertical pod autoscaler", func() {
 	}, SpecTimeout(2*time.Minute))
 
 	It("and the horizontal one work on one workload by different metrics", func(ctx SpecContext) {
-		queue := workload.Script{
-			Name: "queue", Duration: 14 * time.Hour, Groups: []workload.Group{std4(3, 8)},
-			Steps: []workload.Step{{At: 5 * time.Second, Add: workload.Pods{Workload: "web", Count: 4, CPU: "1", Memory: "2Gi"}}},
-		}
-		backlog, err := engines.ParseObjects([]byte(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {
-			scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, minReplicas: 2, maxReplicas: 30,
-			metrics: [{type: External, external: {metric: {name: messages}, target: {type: AverageValue, averageValue: "30"}}}]}}`))
-		Expect(err).NotTo(HaveOccurred())
-		options := append(sized("queue", "Recreate", "", `
+		queue := newService("queue", 14*time.Hour, workload.Pods{Count: 4, CPU: "1", Memory: "2Gi"}, std4(3, 8))
+		report := Replay(ctx, Scripted(queue), append(sized("queue", "Recreate", "", `
 			{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 800m}]},
 			{workload: ReplicaSet/default/web, metric: memory, points: [{at: 0s, value: 300Mi}]},
 			{workload: ReplicaSet/default/web, metric: messages, sharing: external, points: [{at: 0s, value: 120}, {at: 9h, value: 300}, {at: 12h, value: 60}]}`),
-			harness.WithController(engines.HPA(hpa.Defaults())), harness.WithObjects(backlog...))
-		report := Replay(ctx, Scripted(queue), options...)
+			harness.WithController(engines.HPA(hpa.Defaults())), objectsOf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {
+			scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, minReplicas: 2, maxReplicas: 30,
+			metrics: [{type: External, external: {metric: {name: messages}, target: {type: AverageValue, averageValue: "30"}}}]}}`))...)
 
 		web := webOf(report)
 		Expect(web.Peak).To(BeEquivalentTo(10), "300 messages at 30 each")
 		Expect(web.Final).To(BeEquivalentTo(2), "60 messages at 30 each")
-		Expect(web.Requests[len(web.Requests)-1].CPU).To(BeNumerically("<", 1), "two replicas of what they use")
+		Expect(last(web.Requests).CPU).To(BeNumerically("<", 1), "two replicas of what they use")
 		Expect(report.Warnings).NotTo(ContainElement(ContainSubstring("undoes what the other does")))
 		Expect(report).To(MatchGolden("testdata/queue-vpa-hpa.txt"))
 	}, SpecTimeout(2*time.Minute))
 })
+
+// evictionsOf counts the pods that were evicted, by when, and the evictions that were refused.
+func evictionsOf(r *scalehist.ReplayReport) (evicted map[scalehist.Duration]int, refused int) {
+	evicted = map[scalehist.Duration]int{}
+	for _, d := range r.WorkloadDecisions {
+		for _, s := range d.Resizes {
+			switch {
+			case s.Action != scalehist.Evicted:
+			case s.Error != "":
+				refused++
+			default:
+				evicted[scalehist.Duration(d.At.Sub(r.StartTime))]++
+			}
+		}
+	}
+	return evicted, refused
+}

@@ -10,7 +10,6 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/report/metrics"
 )
 
@@ -20,17 +19,12 @@ const night = "series: [{workload: ReplicaSet/default/web, metric: requests, sha
 
 // zeroed replays the night under ElastiServices, on groups that may go to no nodes.
 func zeroed(ctx SpecContext, service, work string, delay time.Duration) *scalehist.ReplayReport {
-	objects, err := engines.ParseObjects([]byte(`{apiVersion: elasti.truefoundry.com/v1alpha1, kind: ElastiService, metadata: {name: web}, spec: {service: web,
-		scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, minTargetReplicas: 2, ` + service + ` triggers: [{type: prometheus, metadata: {query: requests, threshold: "1"}}]}}`))
-	Expect(err).NotTo(HaveOccurred())
-	source, err := load.Parse([]byte(work))
-	Expect(err).NotTo(HaveOccurred())
 	script := queue()
 	script.Groups[0].Min, script.Groups[0].Delay, script.Duration = 0, delay, 50*time.Minute
-	report, err := replayWith(ctx, 0, Scripted(script), harness.OnControlPlane(harness.Memory), ClusterAutoscaler(), harness.WithController(engines.Elasti()),
-		harness.WithObjects(objects...), harness.WithLoad(source), harness.WithFlags("--scale-down-unneeded-time=5m", "--scale-down-delay-after-add=1m"))
-	Expect(err).NotTo(HaveOccurred())
-	return report
+	return played(ctx, Scripted(script), ClusterAutoscaler(), harness.WithController(engines.Elasti()), loadOf(work),
+		objectsOf(`{apiVersion: elasti.truefoundry.com/v1alpha1, kind: ElastiService, metadata: {name: web}, spec: {service: web,
+		scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, minTargetReplicas: 2, `+service+` triggers: [{type: prometheus, metadata: {query: requests, threshold: "1"}}]}}`),
+		harness.WithFlags("--scale-down-unneeded-time=5m", "--scale-down-delay-after-add=1m"))
 }
 
 var _ = Describe("Scaling to zero", func() {
