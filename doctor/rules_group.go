@@ -11,7 +11,7 @@ import (
 var groupRules = []Rule{
 	{Code: "SH301", Title: "node without node group", Severity: Info, run: ungrouped,
 		Doc: "Some nodes are in a node group and this one is in none. A replay takes it for one that people manage: it stays as recorded. Nodes of the " +
-			"control plane are not told.",
+			"control plane are not listed.",
 		Advice: "if an autoscaler manages it, record with another node-group source or a mapping file (--node-groups)"},
 	{Code: "SH302", Title: "node group without template", Severity: Warning, run: noTemplate,
 		Doc: "The node group has no template and no node at the start of the window to learn one from: the autoscaler cannot tell what a new node " +

@@ -119,7 +119,7 @@ func gpuWarnings(rule gpuRule, flags []string, groups []scalehist.NodeGroup, nod
 		why := ""
 		switch {
 		case rule.ignored:
-			why = "Gardener's provider does not tell which nodes have GPUs, so that its autoscaler does not count them either"
+			why = "Gardener's provider does not say which nodes have GPUs, so that its autoscaler does not count them either"
 		case rule.label == "":
 			why = "nothing recorded shows by which label nodes with GPUs are marked: name it (--gpu-label)"
 		case !slices.ContainsFunc(nodes, is) &&

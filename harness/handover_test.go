@@ -65,7 +65,7 @@ func TestGPULimit(t *testing.T) {
 		"another provider's label":   {label: gke, flags: []string{"--cloud-provider=aws", limit}, want: 5, warn: "no node and no template has the label k8s.amazonaws.com/accelerator=nvidia-tesla-t4"},
 		"a label that is given":      {label: "example.com/gpu", flags: []string{limit}, opts: []harness.Option{harness.With(func(s *harness.Settings) { s.GPULabel = "example.com/gpu" })}, want: 2},
 		"no label":                   {flags: []string{limit}, want: 5, warn: "nothing recorded shows by which label nodes with GPUs are marked"},
-		"Gardener's does not count":  {label: "gardener.cloud/accelerator", flags: []string{"--cloud-provider=mcm", limit}, want: 5, warn: "Gardener's provider does not tell"},
+		"Gardener's does not count":  {label: "gardener.cloud/accelerator", flags: []string{"--cloud-provider=mcm", limit}, want: 5, warn: "Gardener's provider does not say"},
 		"the flag of the command":    {label: gke, opts: []harness.Option{harness.WithFlags(limit)}, want: 2},
 		"another type is not bound":  {label: gke, flags: []string{"--gpu-total=nvidia-l4:0:2"}, want: 5, warn: "no node and no template has the label cloud.google.com/gke-accelerator=nvidia-l4"},
 		"the limit of another thing": {label: gke, flags: []string{"--cores-total=0:8"}, want: 2},

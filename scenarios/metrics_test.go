@@ -24,7 +24,7 @@ var notOfAll = []string{"truth.differing", "events.differing", "over.accuracy.cp
 // which was recorded without an autoscaler.
 var nothingThere = []string{"no pod had a node", "there were no nodes", "nothing was recorded to agree with"}
 
-var _ = Describe("A report tells every metric", func() {
+var _ = Describe("A report has every metric", func() {
 	for _, name := range recordings() {
 		It("of "+name, func(ctx SpecContext) {
 			r := played(ctx, Recording(name), ClusterAutoscaler(), harness.WithPrices(allAtOne(ctx, name)))

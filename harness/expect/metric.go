@@ -54,7 +54,7 @@ func (m *metricMatcher) Match(actual any) (bool, error) {
 	}
 	m.report, m.metric, m.value = r, metric, metrics.Of(r).Get(m.name)
 	if m.value.Value == nil {
-		return false, fmt.Errorf("scenario %q does not tell %s: %s", r.Scenario, m.name, m.value.Missing)
+		return false, fmt.Errorf("scenario %q has no %s: %s", r.Scenario, m.name, m.value.Missing)
 	}
 	return limit.Holds(0, *m.value.Value, metric.Better), nil
 }

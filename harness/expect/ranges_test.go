@@ -108,7 +108,7 @@ func TestRangesDecisionsAndMetrics(t *testing.T) {
 		"node":      {expect.KeepNodes("a-small-9"), `unknown node "a-small-9"`},
 		"metric":    {expect.KeepMetric("pending.mx", "<= 3s"), `did you mean "pending.max"`},
 		"limit":     {expect.KeepMetric("pending.max", "+3s"), "a change against a baseline"},
-		"no number": {expect.KeepMetric("cost", "<= 3"), "does not tell cost: "},
+		"no number": {expect.KeepMetric("cost", "<= 3"), "has no cost: "},
 		"off":       {expect.KeepMetric("pending.max", "off"), "off limits nothing"},
 	} {
 		if _, err := tc.matcher.Match(lively()); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -118,7 +118,7 @@ var leftOut = map[string]string{
 // Explain is the list of all metrics for people: what each means, how it is computed and where it comes from.
 func Explain() string {
 	var b strings.Builder
-	b.WriteString("T is the length of the replay. Values that a report does not tell are missing, with the reason; none is guessed.\n")
+	b.WriteString("T is the length of the replay. Values that a report does not have are missing, with the reason; none is guessed.\n")
 	titles := map[string]string{changed[0].Name: "Of two reports, for policies of a gate; between equals they are 0"}
 	for _, f := range families {
 		titles[f.list[0].Name] = f.title

@@ -60,7 +60,7 @@ docs/doctor.md lists the rules; --explain tells of one.`,
 	flags.Var(&f.from, "from", "start of the window; the default is the history's")
 	flags.Var(&f.to, "to", "end of the window; the default is the history's")
 	flags.StringVar(&f.least, "min-severity", string(doctor.Info), "leave out findings that are milder: error, warning, info")
-	flags.StringVar(&f.explain, "explain", "", "tell what the rule with this code means, and do nothing else")
+	flags.StringVar(&f.explain, "explain", "", "explain the rule with this code, and do nothing else")
 	flags.StringSliceVar(&f.disable, "disable", nil, "leave out the rules with these codes (repeatable)")
 	var severities, codes []string
 	for _, v := range doctor.Severities() {

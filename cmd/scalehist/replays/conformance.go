@@ -58,7 +58,7 @@ The exit code is 0 when at least --min-agreement of the cases agree, 1 when fewe
 		RunE: func(cmd *cobra.Command, args []string) error { return runConformance(cmd, s, f, args) },
 	}
 	console.AddFormatFlag(cmd, &f.format)
-	cmd.Flags().StringVar(&f.name, "case", "", "run this case alone and tell every loop of it")
+	cmd.Flags().StringVar(&f.name, "case", "", "run this case alone and print every loop of it")
 	cmd.Flags().Float64Var(&f.least, "min-agreement", 0.98, "the least share of cases that must agree, 0 to 1")
 	cmd.Flags().Int64Var(&f.seed, "seed", 0, "what upstream leaves to chance, such as the order of pods")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "run the cases with this many seeds, from 0 on, and say how much of the agreement is chance")

@@ -22,7 +22,7 @@ var timeFlags = []string{
 }
 
 func addOptimalFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "optimal", false, "tell of each scale-up how far it was from the cheapest one for the same pods (metric optimal.distance); needs time for each")
+	cmd.Flags().BoolVar(to, "optimal", false, "say of each scale-up how far it was from the cheapest one for the same pods (metric optimal.distance); needs time for each")
 }
 
 // checkSnapshots refuses flags that would have no effect on a playback of snapshots.

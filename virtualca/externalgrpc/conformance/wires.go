@@ -236,7 +236,7 @@ func (r *run) prices(ask func(hours int, legacy bool) (float64, error)) error {
 	case math.Abs(two-2*one) > 1e-9*math.Max(1, two):
 		return fmt.Errorf("an hour costs %v and two cost %v: the period is not taken into account", one, two)
 	case old != one:
-		return fmt.Errorf("old autoscalers are told %v, new ones %v", old, one)
+		return fmt.Errorf("old autoscalers get %v, new ones %v", old, one)
 	}
 	if _, err := ask(-1, false); err == nil {
 		return errors.New("a period that ends before it starts has a price")
