@@ -147,6 +147,7 @@ func errorLine(o outcome) string {
 var (
 	quoted  = regexp.MustCompile(`"[^"]*"`)
 	ofName  = regexp.MustCompile(`^(add|update|delete) (\w+) \S+:`)
+	second  = regexp.MustCompile(`(:[0-9]{2})\.[0-9]+Z`)
 	digits  = regexp.MustCompile(`[0-9]+`)
 	gistLen = 100
 )
@@ -155,6 +156,7 @@ var (
 func gist(text string) string {
 	text = ofName.ReplaceAllString(text, "$1 $2:")
 	text = quoted.ReplaceAllString(text, `""`)
+	text = second.ReplaceAllString(text, "${1}Z") // an instant on the second is written without a fraction
 	text = digits.ReplaceAllString(text, "N")
 	if len(text) > gistLen {
 		text = text[:gistLen]
