@@ -2,11 +2,9 @@ package clusters
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -139,33 +137,5 @@ func (f *recommenderFlags) run(cmd *cobra.Command, s console.IO) error {
 		return fmt.Errorf("recommender serve: %w: choose another --listen", err)
 	}
 	s.Errf("serving %s://%s; Ctrl-C stops\n", scheme, listener.Addr())
-	return serveUntil(cmd.Context(), "recommender serve", app.Drain, server, listener, f.timeout)
-}
-
-// serveUntil serves until ctx ends, and lets what is under way be answered.
-func serveUntil(ctx context.Context, command string, drain func(), server *http.Server, listener net.Listener, patience time.Duration) error {
-	served := make(chan error, 1)
-	go func() {
-		if server.TLSConfig != nil {
-			served <- server.ServeTLS(listener, "", "")
-		} else {
-			served <- server.Serve(listener)
-		}
-	}()
-	select {
-	case err := <-served:
-		return fmt.Errorf("%s: %w", command, err)
-	case <-ctx.Done():
-	}
-	drain()
-	patient, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer done()
-	err := server.Shutdown(patient)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close()
-	}
-	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, ended)
-	}
-	return err
+	return console.ServeUntil(cmd.Context(), "recommender serve", app.Drain, server, listener, f.timeout)
 }

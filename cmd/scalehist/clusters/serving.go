@@ -86,5 +86,5 @@ func (s *httpService) serve(ctx context.Context, out console.IO, handler http.Ha
 		timer := time.AfterFunc(endPatience/10, end)
 		context.AfterFunc(requests, func() { timer.Stop() })
 	}
-	return serveUntil(ctx, s.command, watched, server, listener, endPatience)
+	return console.ServeUntil(ctx, s.command, watched, server, listener, endPatience)
 }

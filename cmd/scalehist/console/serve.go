@@ -14,14 +14,27 @@ const servePatience = 5 * time.Second
 
 // ServeHTTP serves until ctx ends; what is under way is answered.
 func ServeHTTP(ctx context.Context, l net.Listener, server *http.Server) error {
+	return ServeUntil(ctx, fmt.Sprintf("serve %s", l.Addr()), func() {}, server, l, servePatience)
+}
+
+// ServeUntil serves, over TLS where the server has a configuration of it, until ctx ends; then it calls drain, and lets what is under way be
+// answered for as long as patience. The error of a server that ends by itself begins with what.
+func ServeUntil(ctx context.Context, what string, drain func(), server *http.Server, l net.Listener, patience time.Duration) error {
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() {
+		if server.TLSConfig != nil {
+			served <- server.ServeTLS(l, "", "")
+		} else {
+			served <- server.Serve(l)
+		}
+	}()
 	select {
 	case err := <-served:
-		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+		return fmt.Errorf("%s: %w", what, err)
 	case <-ctx.Done():
 	}
-	patient, done := context.WithTimeout(context.WithoutCancel(ctx), servePatience)
+	drain()
+	patient, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer done()
 	err := server.Shutdown(patient)
 	if errors.Is(err, context.DeadlineExceeded) {
