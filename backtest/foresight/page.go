@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxCharts bounds the series of a page that are drawn, wide how many steps of a curve are told apart.
+	// maxCharts bounds the series of a page that are drawn, wide how many steps of a curve are drawn.
 	maxCharts = 50
 	wide      = 900
 )
@@ -100,7 +100,7 @@ func (r *Report) Chart(series int) *curveplot.Chart {
 	return out
 }
 
-// curve has the highest of a number of moments in each stretch that can be told apart.
+// curve has the highest of a number of moments in each stretch that is drawn.
 func (r *Report) curve(values []float64) []curveplot.Point {
 	stretch := (len(values) + wide - 1) / wide
 	var out []curveplot.Point

@@ -1,7 +1,6 @@
 package clusters
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -176,7 +175,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, s console.IO, args []string) (er
 	}
 	progress.Done()
 	r.Notes = append(notes, r.Notes...)
-	return errors.Join(f.print(s, r), f.page(r))
+	return errors.Join(f.print(s, r), replays.WritePage("horizontal forecast", f.html, r))
 }
 
 // given are the series of the load file that are asked for, and the instant of the last of their points.
@@ -298,19 +297,4 @@ func (f *forecastFlags) print(s console.IO, r *foresight.Report) error {
 		return r.CSV(s.Out)
 	}
 	return s.Page(r.Text())
-}
-
-// page writes the page, once all of it is there.
-func (f *forecastFlags) page(r *foresight.Report) error {
-	if f.html == "" {
-		return nil
-	}
-	var b bytes.Buffer
-	if err := r.HTML(&b); err != nil {
-		return err
-	}
-	if err := os.WriteFile(f.html, b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("horizontal forecast: --html %s: %w", f.html, err)
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package replays
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -143,7 +142,7 @@ func runBacktest(cmd *cobra.Command, s console.IO, f *backtestFlags, args []stri
 	}
 	progress.Done()
 	r.Notes = append(notes, r.Notes...)
-	return errors.Join(f.print(s, r), f.page(r))
+	return errors.Join(f.print(s, r), WritePage("backtest", f.html, r))
 }
 
 func (f *backtestFlags) check(cmd *cobra.Command) error {
@@ -225,21 +224,6 @@ func (f *backtestFlags) print(s console.IO, r *backtest.Report) error {
 		return r.CSV(s.Out)
 	}
 	return s.Page(r.Text(backtest.Level(f.level)))
-}
-
-// page writes the page, once all of it is there.
-func (f *backtestFlags) page(r *backtest.Report) error {
-	if f.html == "" {
-		return nil
-	}
-	var b bytes.Buffer
-	if err := r.HTML(&b); err != nil {
-		return err
-	}
-	if err := os.WriteFile(f.html, b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("backtest: --html %s: %w", f.html, err)
-	}
-	return nil
 }
 
 func recommenders() console.Table {

@@ -1,7 +1,10 @@
 package replays
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,6 +75,21 @@ defined. The exit code is 0 whatever the comparison shows, with --exit-code 1 wh
 	flags.BoolVar(&f.exit, "exit-code", false, "exit with 1 when anything differs")
 	flags.BoolVar(&f.explain, "explain-metrics", false, "list all metrics with unit, definition, formula and source, and do nothing else")
 	return cmd
+}
+
+// WritePage writes what a command gives --html, once all of the page is there; no path, no page.
+func WritePage(command, path string, r interface{ HTML(w io.Writer) error }) error {
+	if path == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := r.HTML(&b); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("%s: --html %s: %w", command, path, err)
+	}
+	return nil
 }
 
 // AddPageFlag adds "-o text|markdown|json".
