@@ -1,14 +1,9 @@
 package engines_test
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/internal/realprogram/realtest"
 	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/recommender/api"
@@ -100,34 +96,7 @@ func TestRemoteNames(t *testing.T) {
 // python starts the example and gives its URL.
 func python(t *testing.T) string {
 	t.Helper()
-	path, err := exec.LookPath("python3")
-	if err != nil && os.Getenv("CI") != "" {
-		t.Fatal("python3 is not installed: CI tests the Python example")
-	}
-	if err != nil {
-		t.Skip("python3 is not installed: the Python example is not tested")
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, path, filepath.Join("..", "examples", "recommender-python", "recommender.py"), "--listen", "127.0.0.1:0")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		_ = cmd.Wait() // it was killed
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	url, ok := strings.CutPrefix(strings.TrimSpace(line), "serving ")
-	if err != nil || !ok {
-		t.Fatalf("the example does not start: %v: %s%s", err, line, errs.String())
-	}
-	return url
+	return realtest.PythonServer(t, filepath.Join("..", "examples", "recommender-python", "recommender.py"))
 }
 
 var pythonNow = time.Date(2026, time.March, 1, 10, 0, 0, 0, time.UTC)

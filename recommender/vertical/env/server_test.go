@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalehist/scalehist/internal/realprogram/realtest"
 )
 
 // served is a server of two workloads: one that is constant, and one that changes.
@@ -191,13 +192,7 @@ func TestServerAtOnce(t *testing.T) {
 
 // TestPython: the client runs an episode, twice the same; with Gymnasium where it is installed, which checks it.
 func TestPython(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil && os.Getenv("CI") != "" {
-		t.Fatal("python3 is not installed: CI tests the Python example")
-	}
-	if err != nil {
-		t.Skip("python3 is not installed: the Python example is not tested")
-	}
+	python := realtest.Python(t)
 	client := filepath.Join("..", "..", "..", "examples", "vertical-env-python", "scalehist_env.py")
 	s := served(t)
 	run := func(args ...string) string {

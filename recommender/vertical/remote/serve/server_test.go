@@ -1,14 +1,10 @@
 package serve
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -22,6 +18,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
+	"github.com/scalehist/scalehist/internal/realprogram/realtest"
 	"github.com/scalehist/scalehist/internal/restapi"
 	"github.com/scalehist/scalehist/recommender/vertical"
 	"github.com/scalehist/scalehist/recommender/vertical/remote"
@@ -186,34 +183,7 @@ func TestPython(t *testing.T) {
 // python starts the example and gives its address.
 func python(t *testing.T) string {
 	t.Helper()
-	path, err := exec.LookPath("python3")
-	if err != nil && os.Getenv("CI") != "" {
-		t.Fatal("python3 is not installed: CI tests the Python example")
-	}
-	if err != nil {
-		t.Skip("python3 is not installed: the Python example is not tested")
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, path, "-B", filepath.Join("..", "..", "..", "..", "examples", "vertical-recommender-python", "recommender.py"), "--listen", "127.0.0.1:0")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		_ = cmd.Wait() // it was killed
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	address, ok := strings.CutPrefix(strings.TrimSpace(line), "serving ")
-	if err != nil || !ok {
-		t.Fatalf("the example does not start: %v: %s%s", err, line, errs.String())
-	}
-	return address
+	return realtest.PythonServer(t, filepath.Join("..", "..", "..", "..", "examples", "vertical-recommender-python", "recommender.py"))
 }
 
 // TestFewRequests: a hundred thousand samples are not as many requests, and with every= it is not asked each time.
