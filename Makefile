@@ -14,10 +14,10 @@ SEED     ?= 1
 LONGEST   = ./scenarios ./cmd/scalehist/cli ./recorder ./harness/kvcl/crosscheck
 # What the race detector makes ten times slower and sees nothing in, because one goroutine works, or other programs do: packages, and tests of others.
 # They run without it; the scenarios run in memory with it, and on real control planes without.
-UNRACED       = backtest/contest|internal/(attack|deps|docstest|mutation|release)|virtualca/conformance
+UNRACED       = backtest/contest|cmd/internal/(attack|mutation|release)|internal/(deps|docstest)|virtualca/conformance
 UNRACED_TESTS = TestScaffoldsPass|TestReportInBrowser|TestNothingOfOthersActs|TestReusableWorkflow|TestDoctorOfCopy|TestVerdictSeesWhatIsBroken|TestAgreesWithRealRuns|TestJudgedAsItSaysItself|TestSnapshotsAreWhatWasSeen|TestFixtures|TestDressedCanaries|TestCanariesEverywhere|TestLeaks|TestFixtureMessages|TestPowerCutWhileReplaced|TestAnswersAsPrometheusDoes|TestErrorsQuoteLittle|TestSameBytes
 # What make quick leaves out: packages that boot API servers, run programs or build them, and half a minute of replays each.
-SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|engines/realca|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|recommender/(horizontal/elasti|vertical)/operator|internal/(attack|deps|docstest|mutation|release)
+SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|engines/realca|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|recommender/(horizontal/elasti|vertical)/operator|cmd/internal/(attack|mutation|release)|internal/(deps|docstest)
 BENCH    ?= .
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X $(MODULE)/cmd/scalehist/console.Version=$(VERSION)
@@ -93,7 +93,7 @@ bench: assets ## Measure: make bench [BENCH=Day] [PKG=./harness] [COUNT=6] [LONG
 	$(if $(LONG),SCALEHIST_BENCH_LONG=1) $(if $(PROFILE),SCALEHIST_BENCH_HEAPS=$(CURDIR)/bench/latest) \
 	  $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(COUNT) -timeout=$(if $(LONG),8h,3h) \
 	  $(if $(PROFILE),-cpuprofile bench/latest/cpu.prof -memprofile bench/latest/mem.prof -o bench/latest/bench.test $(or $(PKG),./harness),$(or $(PKG),./...)) | tee -a bench/latest/bench.txt
-	@$(GO) run ./internal/benchtable -published bench/published.yaml bench/latest/bench.txt > bench/latest/table.md
+	@$(GO) run ./cmd/internal/benchtable -published bench/published.yaml bench/latest/bench.txt > bench/latest/table.md
 	@if test -f bench/baseline.txt -a '$(BENCH)' = .; then $(TOOL) benchstat bench/baseline.txt bench/latest/bench.txt; fi
 	@echo "bench/latest/table.md"$(if $(PROFILE),; echo "profiles: go tool pprof bench/latest/bench.test bench/latest/cpu.prof (mem.prof, heap-day1.prof)")
 
@@ -102,7 +102,7 @@ bench-keep: ## Keep the last measurement as that of a release: make bench-keep [
 	  *) echo "make bench-keep: $(VERSION) is no release: check out a tag, or give VERSION" >&2; exit 2;; esac
 	@test -s bench/latest/bench.txt || { echo "make bench-keep: there is no bench/latest/bench.txt: run make bench first" >&2; exit 2; }
 	sed 's/^# version: .*/# version: $(VERSION)/' bench/latest/bench.txt > bench/$(VERSION).txt
-	$(GO) run ./internal/benchtable -published bench/published.yaml bench/$(VERSION).txt > bench/$(VERSION).md
+	$(GO) run ./cmd/internal/benchtable -published bench/published.yaml bench/$(VERSION).txt > bench/$(VERSION).md
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...); do \
@@ -112,10 +112,10 @@ fuzz: ## Run every fuzz target for FUZZTIME (20s)
 	done
 
 mutation: ## Break one rule of the virtual autoscaler at a time; fails when nothing notices; writes fixtures/conformance/mutations.md
-	$(GO) run ./internal/mutation
+	$(GO) run ./cmd/internal/mutation
 
 attack: ## Give scalehist broken input of all kinds, and fail on what it does wrong: make attack [FOR=10m] [SEED=1] [RUNS=1: that seed again]; inputs under gen/attack
-	$(GO) run ./internal/attack -seed $(SEED) $(if $(RUNS),-runs $(RUNS)) -for $(or $(FOR),10m) -procs $(PROCS)
+	$(GO) run ./cmd/internal/attack -seed $(SEED) $(if $(RUNS),-runs $(RUNS)) -for $(or $(FOR),10m) -procs $(PROCS)
 
 WEB = report/html/web
 
@@ -144,8 +144,8 @@ build: gitdiff ## Build bin/scalehist
 
 image: assets ## Make dist/scalehist-image.tar: scalehist with the control plane inside, for docker load, podman load, crane push
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o dist/linux/scalehist ./cmd/scalehist
-	$(GO) run ./internal/release image -binary dist/linux/scalehist -o dist/scalehist-image.tar -version '$(VERSION)'
-	$(GO) run ./internal/release sbom -version '$(VERSION)' -o dist/scalehist.cdx.json dist/linux/scalehist $$($(GO) run ./internal/assetsbuild | sed 's/.*: //' | awk '{print $$0"/kube-apiserver "$$0"/etcd"}')
+	$(GO) run ./cmd/internal/release image -binary dist/linux/scalehist -o dist/scalehist-image.tar -version '$(VERSION)'
+	$(GO) run ./cmd/internal/release sbom -version '$(VERSION)' -o dist/scalehist.cdx.json dist/linux/scalehist $$($(GO) run ./cmd/internal/assetsbuild | sed 's/.*: //' | awk '{print $$0"/kube-apiserver "$$0"/etcd"}')
 
 release-extras: ## Make the man pages and completion scripts that archives have, under dist-extras/
 	@mkdir -p dist-extras/completion
@@ -166,7 +166,7 @@ clean: ## Remove what was built or generated here (not the cached kube-apiserver
 	rm -rf bin dist dist-extras $(GEN) bench/latest
 
 assets: ## Find kube-apiserver and etcd, or build them once (minutes)
-	@$(GO) run ./internal/assetsbuild
+	@$(GO) run ./cmd/internal/assetsbuild
 
 proto: ## Write the Go code of .proto files again after a change of them
 	$(GO) -C tools run ./protogen $(abspath $(shell git ls-files '*.proto'))

@@ -20,9 +20,7 @@ var wallClock = map[string]string{
 	"harness/kvcl/internal/plane": "it measures what it costs",
 	"harness/kvcl/assets":         "it runs builds",
 	"fixtures/workload/record":    "it is a program that drives a real cluster",
-	"internal/attack":             "it gives real processes a deadline",
 	"internal/leaktest":           "it waits for goroutines to end",
-	"internal/assetsbuild":        "it is a program that shows progress",
 	"engines/realca":              "it runs the real autoscaler in real time",
 	"load/emulate/worker.go":      "it burns the time of real processors",
 }

@@ -31,7 +31,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	to := filepath.Join(dir, "scalehist")
-	return to, build(context.Background(), "../..", to)
+	return to, build(context.Background(), "../../..", to)
 })
 
 // attacker runs attacks with the binary of this tree.
@@ -47,7 +47,7 @@ func attacker(t *testing.T) runner {
 // attackerOf runs attacks with a program.
 func attackerOf(t *testing.T, scalehist string) runner {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

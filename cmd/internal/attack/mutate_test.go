@@ -12,7 +12,7 @@ import (
 // read gives the first source of a kind that is a file.
 func read(t *testing.T, k kind) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../..", files[k][0]))
+	data, err := os.ReadFile(filepath.Join("../../..", files[k][0]))
 	if err != nil {
 		t.Fatal(err)
 	}

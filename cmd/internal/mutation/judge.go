@@ -22,7 +22,7 @@ const (
 	// judgeLimit bounds a run of the cases, testLimit one of the unit tests: a broken rule may never come to an end.
 	judgeLimit, testLimit = 3 * time.Minute, 15 * time.Minute
 	// self is this program, tests the packages whose tests judge what no case reaches.
-	self, tests = "./internal/mutation", "./virtualca ./virtualca/config ./virtualca/estimator ./virtualca/expander ./virtualca/listing ./virtualca/quota ./simulator/backoff ./simulator/drain ./simulator/fit ./simulator/cloudprovider"
+	self, tests = "./cmd/internal/mutation", "./virtualca ./virtualca/config ./virtualca/estimator ./virtualca/expander ./virtualca/listing ./virtualca/quota ./simulator/backoff ./simulator/drain ./simulator/fit ./simulator/cloudprovider"
 )
 
 // verdict is what noticed a mutation.

@@ -2,8 +2,8 @@
 // kube-apiserver and etcd in it, and a software bill of materials (SBOM) of the three. It needs no container engine and no
 // network, and the same files give the same bytes.
 //
-//	go run ./internal/release image -binary bin/scalehist -o dist/scalehist-image.tar
-//	go run ./internal/release sbom -o dist/scalehist.cdx.json bin/scalehist
+//	go run ./cmd/internal/release image -binary bin/scalehist -o dist/scalehist-image.tar
+//	go run ./cmd/internal/release sbom -o dist/scalehist.cdx.json bin/scalehist
 //
 // Words: a layer is a tar of files; an image is layers and a configuration, here in a tarball that `docker load`,
 // `podman load`, `ctr images import` and `crane push` read. It knows nothing of histories and replays.

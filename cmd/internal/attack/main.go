@@ -22,7 +22,7 @@ import (
 )
 
 // errFound is the end of a run with findings.
-var errFound = errors.New("see what is wrong above; add what was found to internal/attack/testdata/corpus, with the fix")
+var errFound = errors.New("see what is wrong above; add what was found to cmd/internal/attack/testdata/corpus, with the fix")
 
 type options struct {
 	root, scalehist, keep, only string
@@ -147,7 +147,7 @@ func attacks(ctx context.Context, o options, r runner, from sources, dir string,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "  %s\n  input: %s; again: go run ./internal/attack -seed %d -runs 1%s\n", strings.Join(wrong, "\n  "), kept, seed, only(o.only))
+			fmt.Fprintf(out, "  %s\n  input: %s; again: go run ./cmd/internal/attack -seed %d -runs 1%s\n", strings.Join(wrong, "\n  "), kept, seed, only(o.only))
 			return nil
 		})
 	}

@@ -12,7 +12,7 @@ const shown = 3
 
 const head = `# What notices a wrong rule
 
-Written by ` + "`make mutation`" + `, which breaks one rule of the virtual autoscaler at a time (` + "`internal/mutation/mutations.yaml`" + `) and runs the
+Written by ` + "`make mutation`" + `, which breaks one rule of the virtual autoscaler at a time (` + "`cmd/internal/mutation/mutations.yaml`" + `) and runs the
 recorded decisions of the upstream autoscaler on it. A case counts when it agrees without the change and disagrees with it. Where no recorded
 case reaches a rule, the unit tests are asked, and the table says so. Seed 0.
 

@@ -30,7 +30,7 @@ func binaries(t *testing.T) contents {
 		t.Fatal(err)
 	}
 	scalehist := filepath.Join(t.TempDir(), "scalehist")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", scalehist, "../../cmd/scalehist")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", scalehist, "../../scalehist")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -68,7 +68,7 @@ func TestRelease(t *testing.T) {
 	t.Run("bill", func(t *testing.T) { checkBill(t, c) })
 	t.Run("replay", func(t *testing.T) {
 		root := unpack(t, img)
-		copyFile(t, "../../fixtures/zonal-spread/recording.db", filepath.Join(root, "work", "recording.db"))
+		copyFile(t, "../../../fixtures/zonal-spread/recording.db", filepath.Join(root, "work", "recording.db"))
 		out := runIn(t, root, "/usr/local/bin/scalehist", "replay", "/work/recording.db", "--control-plane", "envtest", "-o", "json")
 		var report struct {
 			ScaledUpNodeGroups map[string]int

@@ -12,7 +12,7 @@ import (
 	conform "github.com/scalehist/scalehist/virtualca/conformance"
 )
 
-var root = filepath.Join("..", "..")
+var root = filepath.Join("..", "..", "..")
 
 func loaded(t *testing.T) []mutation {
 	t.Helper()

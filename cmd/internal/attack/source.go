@@ -46,10 +46,10 @@ var files = map[kind][]string{
 	scenarioKind: {"examples/scenarios/basic.yaml", "examples/scenarios/faults.yaml", "examples/scenarios/flags-and-prices.yaml",
 		"examples/scenarios/real.yaml"},
 	policyKind:   {"examples/gate/gate.yaml"},
-	pricesKind:   {"examples/gate/prices.yaml", "internal/attack/testdata/sources/prices.yaml"},
-	faultsKind:   {"internal/attack/testdata/sources/faults.yaml"},
-	configKind:   {"internal/attack/testdata/sources/config.yaml"},
-	clustersKind: {"internal/attack/testdata/sources/clusters.yaml"},
+	pricesKind:   {"examples/gate/prices.yaml", "cmd/internal/attack/testdata/sources/prices.yaml"},
+	faultsKind:   {"cmd/internal/attack/testdata/sources/faults.yaml"},
+	configKind:   {"cmd/internal/attack/testdata/sources/config.yaml"},
+	clustersKind: {"cmd/internal/attack/testdata/sources/clusters.yaml"},
 }
 
 // name is how a file of the kind is called where a command is given it.

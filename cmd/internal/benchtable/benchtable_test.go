@@ -116,7 +116,7 @@ func TestErrors(t *testing.T) {
 
 // TestReferences: the file there is names what it says by the rules above.
 func TestReferences(t *testing.T) {
-	if _, err := readReferences(filepath.Join("..", "..", "bench", "published.yaml")); err != nil {
+	if _, err := readReferences(filepath.Join("..", "..", "..", "bench", "published.yaml")); err != nil {
 		t.Error(err)
 	}
 }
