@@ -40,7 +40,7 @@ test: assets ## Run every test, the scenarios included; JUnit under gen/
 test-json:
 	@failed=0; run() { $(GO) test -json -timeout=30m "$$@" || failed=1; }; \
 	packages=$$($(GO) list $(LONGEST) ./...); \
-	SCALEHIST_CONTROL_PLANE=memory $(GO) test -json -race ./scenarios >$(GEN)/memory.json & memory=$$!; \
+	SCALEHIST_CONTROL_PLANE=memory $(GO) test -json -timeout=30m -race ./scenarios >$(GEN)/memory.json & memory=$$!; \
 	run -race -skip '^($(UNRACED_TESTS))$$' $$(echo "$$packages" | grep -vxE '$(MODULE)/(scenarios|$(UNRACED))'); \
 	wait $$memory || failed=1; cat $(GEN)/memory.json; \
 	run ./scenarios $$(echo "$$packages" | grep -xE '$(MODULE)/($(UNRACED))'); \
