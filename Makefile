@@ -12,10 +12,10 @@ COUNT    ?= 6
 SEED     ?= 1
 # What takes longest is begun first: go test keeps the order of its arguments.
 LONGEST   = ./scenarios ./cmd/scalehist/cli ./recorder ./harness/kvcl/crosscheck
-# What the race detector makes ten times slower and sees nothing in, because one goroutine works, or other programs do: packages, and tests of others.
-# They run without it; the scenarios run in memory with it, and on real control planes without.
-UNRACED       = backtest/contest|cmd/internal/(attack|mutation|release)|internal/(deps|docstest)|virtualca/conformance
-UNRACED_TESTS = TestScaffoldsPass|TestReportInBrowser|TestNothingOfOthersActs|TestReusableWorkflow|TestDoctorOfCopy|TestVerdictSeesWhatIsBroken|TestAgreesWithRealRuns|TestJudgedAsItSaysItself|TestSnapshotsAreWhatWasSeen|TestFixtures|TestDressedCanaries|TestCanariesEverywhere|TestLeaks|TestFixtureMessages|TestPowerCutWhileReplaced|TestAnswersAsPrometheusDoes|TestErrorsQuoteLittle|TestSameBytes
+# What the race detector makes ten times slower and sees nothing in, because one goroutine works, or other programs do: packages, and tests of others,
+# which say //scalehist:unraced. They run without it; the scenarios run in memory with it, and on real control planes without.
+UNRACED       = backtest/contest|doctor|engines|harness/(kvcl/crosscheck|trace)|cmd/internal/(attack|mutation|release)|internal/(deps|docstest)|virtualca/conformance
+UNRACED_TESTS = $(shell grep -rhA1 --include='*_test.go' '^//scalehist:unraced$$' . | grep -oE '^func Test\w+' | cut -c6- | sort -u | paste -sd '|')
 # What make quick leaves out: packages that boot API servers, run programs or build them, and half a minute of replays each.
 SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|engines/realca|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|recommender/(horizontal/elasti|vertical)/operator|cmd/internal/(attack|mutation|release)|internal/(deps|docstest)
 BENCH    ?= .
@@ -40,11 +40,11 @@ test: assets ## Run every test, the scenarios included; JUnit under gen/
 test-json:
 	@failed=0; run() { $(GO) test -json -timeout=30m "$$@" || failed=1; }; \
 	packages=$$($(GO) list $(LONGEST) ./...); \
-	SCALEHIST_CONTROL_PLANE=memory $(GO) test -json -timeout=30m -race ./scenarios >$(GEN)/memory.json & memory=$$!; \
+	SCALEHIST_CONTROL_PLANE=memory $(GO) test -json -timeout=30m -race ./scenarios -ginkgo.label-filter='!unraced' >$(GEN)/memory.json & memory=$$!; \
 	run -race -skip '^($(UNRACED_TESTS))$$' $$(echo "$$packages" | grep -vxE '$(MODULE)/(scenarios|$(UNRACED))'); \
 	wait $$memory || failed=1; cat $(GEN)/memory.json; \
 	run ./scenarios $$(echo "$$packages" | grep -xE '$(MODULE)/($(UNRACED))'); \
-	run -run '^($(UNRACED_TESTS))$$' $$(grep -rlE --include='*_test.go' '^func ($(UNRACED_TESTS))\(' . | xargs -n1 dirname | sort -u); \
+	run -run '^($(UNRACED_TESTS))$$' $$(grep -rl --include='*_test.go' '^//scalehist:unraced$$' . | xargs -n1 dirname | sort -u); \
 	exit $$failed
 
 quick: ## Run the tests that need no API server, browser or other program: under two minutes on two cores

@@ -51,6 +51,8 @@ func bySnapshots(t *testing.T, fixture string) (*scalehist.ReplayReport, []*scal
 
 // TestEventsSayWhoWasHelped: in both playbacks the nodes join and the scheduler has the last word on which pods they help. The
 // autoscaler asks again in later events for what it may not ask for at once.
+//
+//scalehist:unraced
 func TestEventsSayWhoWasHelped(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -34,6 +34,8 @@ func mixedRequest() *Request {
 
 // TestSameBytes: repeats, parallelism, what a recommender was asked before, concurrent requests, and a way through JSON
 // change nothing.
+//
+//scalehist:unraced
 func TestSameBytes(t *testing.T) {
 	for _, strategy := range Strategies() {
 		t.Run(strategy, func(t *testing.T) {

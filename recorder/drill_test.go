@@ -10,6 +10,8 @@ import (
 
 // TestPowerCut: what a recorder had flushed outlives a power cut, and the next one continues with a gap between. What the
 // cut may leave of the file is history.TestPowerCut's.
+//
+//scalehist:unraced
 func TestPowerCut(t *testing.T) {
 	c, ns := client(t)
 	w := &world{c: c, ns: ns}

@@ -209,16 +209,12 @@ func (t *twins) both(now time.Time, do func(*virtualca.Autoscaler) (scalehist.De
 }
 
 // A decision comes of the snapshot, the node groups and the settings, and of nothing else: no API server, no clock, no
-// order of writes.
-var _ = Describe("The same decisions on kvcl and on the bare snapshot", func() {
+// order of writes. It is replayed in memory: that planes report alike is for "Same input, same bytes".
+var _ = Describe("The same decisions on kvcl and on the bare snapshot", unraced, func() {
 	for _, name := range recordings() {
 		It("at every loop of "+name, func(ctx SpecContext) {
 			compared, acted := 0, 0
-			play := replay
-			if name == "openb-100" {
-				play = replayInMemory // a thousand pods on two planes, with a twin beside each, take a minute
-			}
-			report, err := play(ctx, 0, Recording(name), withTwin(&compared, &acted))
+			report, err := replayInMemory(ctx, 0, Recording(name), withTwin(&compared, &acted))
 			Expect(err).NotTo(HaveOccurred())
 
 			Expect(compared).To(BeNumerically(">=", report.Loops))

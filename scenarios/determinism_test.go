@@ -14,7 +14,7 @@ import (
 	"github.com/scalehist/scalehist/report"
 )
 
-// runsEnv sets how often each fixture is replayed and compared; the default is 2.
+// runsEnv sets how often each fixture is replayed and compared, every second time in memory; the default is 2.
 const runsEnv = "SCALEHIST_RUNS"
 
 // runs is how often each fixture is replayed.
@@ -30,12 +30,16 @@ func runs() int {
 	return n
 }
 
-var _ = Describe("Same input, same bytes", func() {
+var _ = Describe("Same input, same bytes", unraced, func() {
 	for _, name := range recordings() {
 		It("replays "+name+" to the same report every time", func(ctx SpecContext) {
 			var first []byte
 			for i := range runs() {
-				r, err := replay(ctx, 0, Recording(name), ClusterAutoscaler())
+				plane := onPlane()
+				if i%2 == 1 {
+					plane = harness.OnControlPlane(harness.Memory)
+				}
+				r, err := replayWith(ctx, 0, Recording(name), ClusterAutoscaler(), plane)
 				Expect(err).NotTo(HaveOccurred())
 				bytes, err := report.Canonical(r)
 				Expect(err).NotTo(HaveOccurred())

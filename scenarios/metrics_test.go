@@ -26,7 +26,7 @@ var nothingThere = []string{"no pod had a node", "there were no nodes", "nothing
 
 var _ = Describe("A report has every metric", func() {
 	for _, name := range recordings() {
-		It("of "+name, func(ctx SpecContext) {
+		It("of "+name, unraced, func(ctx SpecContext) {
 			r := played(ctx, Recording(name), ClusterAutoscaler(), harness.WithPrices(allAtOne(ctx, name)))
 			for _, v := range metrics.Of(r) {
 				if v.Value == nil && !slices.Contains(nothingThere, v.Missing) {

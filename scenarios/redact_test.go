@@ -50,7 +50,7 @@ func restored(m *redact.Mapping, v any) any {
 // Ties between equals are broken by hashes of names, which are others in a redacted history. So both are replayed with
 // ties broken by creation: all else about a replay may depend on how names sort, and on nothing more of them. They are replayed in
 // memory: that planes report alike is for the specs that replay the same histories on both.
-var _ = Describe("A redacted history", Ordered, func() {
+var _ = Describe("A redacted history", Ordered, unraced, func() {
 	options := func() []harness.Option {
 		return []harness.Option{ClusterAutoscaler(), harness.With(func(s *harness.Settings) { s.Ties = harness.TiesByCreation })}
 	}

@@ -28,6 +28,9 @@ import (
 // pool boots the next virtual cluster while a spec runs on the one before.
 var pool *kvcl.Pool
 
+// unraced are specs in which one goroutine replays for long: make test runs them without the race detector alone.
+var unraced = Label("unraced")
+
 func TestScenarios(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "Scenarios")

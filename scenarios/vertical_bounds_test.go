@@ -77,7 +77,7 @@ func hourly(hours int, value, peak string) string {
 
 // Days of virtual time are played in memory: what is recommended is the same on both planes, which shorter specs compare.
 var _ = Describe("The vertical pod autoscaler", func() {
-	It("leaves less room above its target with each day that it has seen", func(ctx SpecContext) {
+	It("leaves less room above its target with each day that it has seen", unraced, func(ctx SpecContext) {
 		report := played(ctx, Scripted(service("confidence", 4*24*time.Hour)), sized("confidence", `"Off"`, "", `
 			{workload: ReplicaSet/default/web, metric: cpu, points: [{at: 0s, value: 100m}, {at: 24h, value: 200m}, {at: 48h, value: 300m}, {at: 72h, value: 400m}]}`)...)
 

@@ -10,6 +10,8 @@ import (
 )
 
 // TestAnswersStaySmall: some kB of gzip that a recommender answers do not become gigabytes, and what it calls itself stays short.
+//
+//scalehist:unraced
 func TestAnswersStaySmall(t *testing.T) {
 	const many = 1_500_000
 	for _, c := range []struct{ name, before, one, after, want string }{

@@ -42,6 +42,8 @@ func allocated(f func()) uint64 {
 }
 
 // TestSmallBodiesStaySmall: some 46 kB of gzip, which were 6.8 GB once, are refused for less than a request may take.
+//
+//scalehist:unraced
 func TestSmallBodiesStaySmall(t *testing.T) {
 	const many = 2_000_000
 	s, err := NewServer(Options{MaxBody: 8 << 20, Recommender: answering(nil)})
@@ -124,6 +126,8 @@ func manyKeys(n int) string {
 }
 
 // TestHonestBodiesPass: what fits into the largest body as it is from a cluster is not too much.
+//
+//scalehist:unraced
 func TestHonestBodiesPass(t *testing.T) {
 	one, err := json.Marshal(Object{Value: testPod("web-0", "1", "1Gi", "small-0")})
 	if err != nil {
@@ -143,6 +147,8 @@ func TestHonestBodiesPass(t *testing.T) {
 }
 
 // TestErrorsQuoteLittle: an error has a short excerpt of what was sent, wherever it is from.
+//
+//scalehist:unraced
 func TestErrorsQuoteLittle(t *testing.T) {
 	s := newTestServer(t, Options{})
 	long := strings.Repeat("x", 1<<20)

@@ -293,6 +293,8 @@ spec: {replicas: 4, selector: {matchLabels: {app: web}}}
 
 // Every custom kind is kept as far as scaling depends on it, and comes back from a snapshot, from changes and through
 // an object log the same.
+//
+//scalehist:unraced
 func TestCustomKinds(t *testing.T) {
 	var kinds []string
 	for _, gk := range objectlog.CustomKinds() {

@@ -62,6 +62,8 @@ func podsAfter(n int) []string {
 
 // TestPowerCut: whatever a power cut leaves of what was not synced, the history opens, is whole, and holds all batches up
 // to one of them: at least those before the last sign of life. A recorder continues it, and what is lost lies in a gap.
+//
+//scalehist:unraced
 func TestPowerCut(t *testing.T) {
 	const batches, cuts = 60, 36
 	random := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // a test's

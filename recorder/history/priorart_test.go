@@ -71,6 +71,8 @@ func TestNothingFromTheFuture(t *testing.T) {
 }
 
 // The pods' phase was not part of the hash, so Running -> Succeeded was never stored; so were priority and gates.
+//
+//scalehist:unraced
 func TestEveryRelevantFieldMakesAVersion(t *testing.T) {
 	for name, mutate := range map[string]func(*corev1.Pod){
 		"phase":          ended,

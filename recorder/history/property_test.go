@@ -166,6 +166,8 @@ func mustHash(t *rapid.T, tb testing.TB, db *history.DB) string {
 
 // For any life and any instant, SnapshotAt is what lived then; and the state at one instant plus the changes since is
 // the state at a later one.
+//
+//scalehist:unraced
 func TestSnapshotIsTheLiveState(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -205,6 +207,8 @@ func TestSnapshotIsTheLiveState(t *testing.T) {
 }
 
 // A log imports to the same content, byte for byte in its own export; a window of it holds the same states.
+//
+//scalehist:unraced
 func TestExportImportRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -240,6 +244,8 @@ func TestExportImportRoundTrip(t *testing.T) {
 }
 
 // A window holds the states of its source.
+//
+//scalehist:unraced
 func TestCutHoldsTheSameStates(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

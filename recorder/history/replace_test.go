@@ -92,6 +92,8 @@ func copyLogs(t *testing.T, from, to string) {
 
 // TestPowerCutWhileReplaced: a history that is rewritten or replaced is the old one or the new one, whole, wherever the power
 // is cut. It looks at every change of a file and of the folder, and at all combinations of what was not synced there.
+//
+//scalehist:unraced
 func TestPowerCutWhileReplaced(t *testing.T) {
 	other := exported(t, write(t, change(0, scalehist.OpAdd, pod("other", uid(99))), change(time.Hour, scalehist.OpDelete, pod("other", uid(99)))))
 	for name, replace := range map[string]func(t *testing.T, path string) error{

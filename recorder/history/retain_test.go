@@ -21,6 +21,8 @@ import (
 
 // After a history forgot its past, every instant that is left reads as before, its content is that of the window cut out,
 // and a recorder goes on in it.
+//
+//scalehist:unraced
 func TestRetainKeepsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

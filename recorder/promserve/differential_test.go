@@ -223,6 +223,8 @@ func expression(rng *rand.Rand) string {
 }
 
 // TestAnswersAsPrometheusDoes compares answers to random queries with those of the Prometheus that was recorded.
+//
+//scalehist:unraced
 func TestAnswersAsPrometheusDoes(t *testing.T) {
 	fed := feed()
 	real := reference(t, append(scraped(1), fed.samples...))

@@ -172,6 +172,8 @@ func TestBacktestMistakes(t *testing.T) {
 
 // TestTrain: what train makes, backtest takes; the same flags make the same file, the curve has a row a tree or round, and a file that is no model
 // of the recommender is refused.
+//
+//scalehist:unraced
 func TestTrain(t *testing.T) {
 	history := generated(t, "--for", "72h")
 	dir := t.TempDir()

@@ -16,6 +16,8 @@ import (
 // TestCanariesReachNoReport: of a log with a secret in every place, imported and redacted, no command shows one: not what it
 // prints, nor what it writes. The first log has a canary in every text that there can be, and no API server would take its objects;
 // the second one is of a cluster that replays.
+//
+//scalehist:unraced
 func TestCanariesReachNoReport(t *testing.T) {
 	cage := &canary.Cage{}
 	var b bytes.Buffer

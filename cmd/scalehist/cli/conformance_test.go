@@ -63,6 +63,8 @@ func TestConformanceOutput(t *testing.T) {
 }
 
 // TestConformanceOfUpstream: without a file the measured cases are run, and the JSON has exactly the promised keys.
+//
+//scalehist:unraced
 func TestConformanceOfUpstream(t *testing.T) {
 	code, out, errs := scalehist(t, "", "conformance", "-o", "json")
 	var got map[string]any

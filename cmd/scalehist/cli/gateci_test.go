@@ -159,6 +159,8 @@ func gateWorkflow(t *testing.T) func(w *workbench, inputs map[string]string) (fa
 }
 
 // TestReusableWorkflow runs the steps of .github/workflows/gate.yml as they are written.
+//
+//scalehist:unraced
 func TestReusableWorkflow(t *testing.T) {
 	play := gateWorkflow(t)
 	prices := "--prices prices.yaml"
@@ -204,6 +206,8 @@ func TestReusableWorkflow(t *testing.T) {
 }
 
 // TestOwnGate plays this repository's own gate of the recommender: it passes what changes nothing, and fails what waits longer.
+//
+//scalehist:unraced
 func TestOwnGate(t *testing.T) {
 	b, err := os.ReadFile(root(".github", "workflows", "recommender.yml"))
 	if err != nil {
@@ -242,6 +246,8 @@ func TestOwnGate(t *testing.T) {
 }
 
 // TestGitLabJob runs the script of examples/gate/gitlab-ci.yml as it is written, as GitLab does: in one shell.
+//
+//scalehist:unraced
 func TestGitLabJob(t *testing.T) {
 	b, err := os.ReadFile(root("examples", "gate", "gitlab-ci.yml"))
 	if err != nil {
@@ -272,6 +278,8 @@ func TestGitLabJob(t *testing.T) {
 }
 
 // TestGateReadme runs the commands of examples/gate/README.md as they are written, in a checkout.
+//
+//scalehist:unraced
 func TestGateReadme(t *testing.T) {
 	page, err := os.ReadFile(root("examples", "gate", "README.md"))
 	if err != nil {

@@ -86,6 +86,8 @@ var hostileRuns = map[string][][]string{
 
 // TestNothingOfOthersActs: whatever is in histories, logs, reports, policies, scenarios and arguments, every command prints printable text
 // and lines of its own, in its text, in the files it writes and, in a workflow, in its annotations.
+//
+//scalehist:unraced
 func TestNothingOfOthersActs(t *testing.T) {
 	t.Setenv("SCALEHIST_CONTROL_PLANE", "memory")
 	files := hostileFiles(t)

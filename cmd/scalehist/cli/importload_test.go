@@ -39,6 +39,8 @@ spec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: %s}, updatePolic
 `
 
 // TestImportLoad: of every format a history is made that backtest reads and a replay with vertical autoscaling plays, the same each time.
+//
+//scalehist:unraced
 func TestImportLoad(t *testing.T) {
 	t.Setenv("SCALEHIST_CONTROL_PLANE", "memory")
 	for _, c := range []struct {

@@ -11,6 +11,8 @@ import (
 )
 
 // TestScaffoldsPass: what new scenario writes of any fixture is what test finds, for whole recordings and for parts of them.
+//
+//scalehist:unraced
 func TestScaffoldsPass(t *testing.T) {
 	fixtures, err := filepath.Glob(fixture("*"))
 	if err != nil || len(fixtures) == 0 {

@@ -68,6 +68,8 @@ func startServer(t *testing.T, args ...string) *serving {
 
 // TestRecommendSameAnswer: from a history, from the request that it is, from a server, and asked by curl, the answer is the
 // same; 20 times.
+//
+//scalehist:unraced
 func TestRecommendSameAnswer(t *testing.T) {
 	prices := written(t, "prices.yaml", []byte(stdPrices))
 	from := []string{"--history", fixture("two-machine-sizes"), "--at", "+26s", "--prices", prices, "--scale-down"}

@@ -104,6 +104,8 @@ func TestRedactRefuses(t *testing.T) {
 }
 
 // TestDoctorOfCopy: the doctor finds in a redacted copy what it finds in the original, messages of the autoscaler read included.
+//
+//scalehist:unraced
 func TestDoctorOfCopy(t *testing.T) {
 	findings := 0
 	for _, name := range []string{"aws-burst", "ca-burst-two-sizes", "ca-staggered-burst", "gpu-taints", "safe-to-evict", "ca-stockout-fallback"} {

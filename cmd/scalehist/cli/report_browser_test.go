@@ -43,6 +43,8 @@ func npmReady(t *testing.T) {
 
 // TestReportInBrowser writes reports of replays and runs report/html/web/test on them: Playwright drives the Chromium that
 // is installed. With SCALEHIST_SCREENSHOTS it takes the pictures of the documentation instead.
+//
+//scalehist:unraced
 func TestReportInBrowser(t *testing.T) {
 	browser := chromium(t)
 	npmReady(t)

@@ -62,6 +62,8 @@ func TestSweep(t *testing.T) {
 }
 
 // TestSweepObjects: fields of objects are an axis like flags, in sweep and in compare, and what is not there is said before anything is replayed.
+//
+//scalehist:unraced
 func TestSweepObjects(t *testing.T) {
 	day := func(command string, args ...string) []string {
 		examples := filepath.Join("..", "..", "..", "examples", "horizontal")
@@ -199,6 +201,8 @@ func seconds(n int) string {
 }
 
 // TestCompareReplaysNow: compare replays what it is asked to, and compares it as if it were saved.
+//
+//scalehist:unraced
 func TestCompareReplaysNow(t *testing.T) {
 	h := fixture("two-machine-sizes")
 	code, stdout, stderr := run(t, t.Context(), "compare", h, "--control-plane", "memory", "--prices", examplePrices, "--set", "expander=least-waste,most-pods", "--label", "before,after", "--exit-code")

@@ -58,6 +58,8 @@ func inDir(t *testing.T, files map[string]string) {
 }
 
 // TestExampleScenarios: the examples pass, and the rest of that directory is passed over.
+//
+//scalehist:unraced
 func TestExampleScenarios(t *testing.T) {
 	code, stdout, stderr := run(t, t.Context(), "test", root("examples", "scenarios"), "--artifacts", t.TempDir(), "--control-plane", "memory")
 	if code != console.ExitOK || !strings.HasSuffix(stdout, "7 scenarios: 7 passed\n") {
@@ -87,6 +89,7 @@ const wrongScenarios = `- name: as it is
   expect: {unschedulable: none}
 `
 
+//scalehist:unraced
 func TestWhatAUserReads(t *testing.T) {
 	text := strings.ReplaceAll(wrongScenarios, "HISTORY", historyOf(t, "from-zero"))
 	wd, err := os.Getwd()
@@ -150,6 +153,7 @@ func TestWhatAUserReads(t *testing.T) {
 	golden(t, "test.md", seconds.ReplaceAllString(string(summary), "| 0.00 |"))
 }
 
+//scalehist:unraced
 func TestTestErrors(t *testing.T) {
 	db := historyOf(t, "from-zero")
 	inDir(t, map[string]string{
@@ -243,6 +247,7 @@ func TestOnARealAPIServer(t *testing.T) {
 	}
 }
 
+//scalehist:unraced
 func TestUpdateGolden(t *testing.T) {
 	t.Setenv("CI", "")
 	db := historyOf(t, "from-zero")

@@ -132,6 +132,8 @@ func (f dataFile) try(t *testing.T, text string) string {
 
 // TestWrongFiles: whatever a file has in it that does not belong there, the error names the file, the place, and what belongs there, in the
 // words of the file and not in those of Go.
+//
+//scalehist:unraced
 func TestWrongFiles(t *testing.T) {
 	for _, f := range dataFiles {
 		t.Run(f.name, func(t *testing.T) {
@@ -155,6 +157,8 @@ func TestWrongFiles(t *testing.T) {
 }
 
 // TestLargeFiles: a file of values is not read without end: what YAML makes of a text takes a hundred times its size.
+//
+//scalehist:unraced
 func TestLargeFiles(t *testing.T) {
 	for _, f := range dataFiles {
 		if f.ext != "yaml" || strings.Contains(f.flag, "kubeconfig") { // that is read as kubectl reads it

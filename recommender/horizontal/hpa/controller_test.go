@@ -15,6 +15,8 @@ import (
 
 // TestControllerSyncsLikeUpstream creates, changes, deletes and creates again several autoscalers, some of them on the same pods, and
 // compares with the real controller which of them sync at each instant, and what comes of it.
+//
+//scalehist:unraced
 func TestControllerSyncsLikeUpstream(t *testing.T) {
 	seen := coverage{}
 	for i := range curves(t, 16) {

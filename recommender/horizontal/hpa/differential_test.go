@@ -42,6 +42,8 @@ func curves(t *testing.T, usual int) int {
 
 // TestDecidesLikeUpstream runs the real controller and ours over the same random curves and compares, at every sync, what they asked of
 // the target, the status, the events and the error. Between syncs load, pods, metrics, the spec and the size from outside change.
+//
+//scalehist:unraced
 func TestDecidesLikeUpstream(t *testing.T) {
 	seen := coverage{}
 	for i := range curves(t, 100) {

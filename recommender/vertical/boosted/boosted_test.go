@@ -21,6 +21,8 @@ func data(n int, seed uint64) (d Data) {
 
 // TestTrain: the share of targets below what is predicted is the quantile, on rows that were not seen, for each value of what decides;
 // the curve falls; the same seed gives the same bytes and another others.
+//
+//scalehist:unraced
 func TestTrain(t *testing.T) {
 	for _, q := range []float64{0.1, 0.5, 0.9} {
 		m, curve, err := Train(t.Context(), data(8000, 1), data(4000, 2), DefaultOptions(q, 1))

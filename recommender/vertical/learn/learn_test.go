@@ -69,6 +69,8 @@ func TestBoosted(t *testing.T) {
 }
 
 // TestPolicy: the policy becomes better than where it began and than requests that stay, twice the same, whatever the processors.
+//
+//scalehist:unraced
 func TestPolicy(t *testing.T) {
 	o := DefaultPolicy
 	o.Rounds = 6

@@ -15,6 +15,8 @@ func bomb(second, containers int) string {
 }
 
 // TestWindowIsBounded: lines that are small as text and large in memory are not all held to be sorted.
+//
+//scalehist:unraced
 func TestWindowIsBounded(t *testing.T) {
 	var log strings.Builder
 	const lines, containers = 22, 30_000

@@ -158,6 +158,8 @@ var keyNames = regexp.MustCompile(`"([a-z0-9.-]+/[\w.-]+)":`)
 
 // TestFixtureNames: no name, label value, image or UID of the fixtures is in their redacted copies, unless it is made of
 // public words, or is called like a machine type; and the mapping brings everything back.
+//
+//scalehist:unraced
 func TestFixtures(t *testing.T) {
 	for _, src := range fixtures(t) {
 		names, types := map[string]bool{}, map[string]bool{}

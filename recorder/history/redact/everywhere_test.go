@@ -122,6 +122,8 @@ var canaryForm = regexp.MustCompile(`zq\d{5}z|7319\d{8}`)
 
 // TestCanariesEverywhere: a canary in every text that an object log can hold, recorded and imported, redacted, exported and
 // compacted; none is left. What is never stored is not in the history either.
+//
+//scalehist:unraced
 func TestCanariesEverywhere(t *testing.T) {
 	for _, digits := range []bool{false, true} {
 		t.Run(map[bool]string{false: "words", true: "numbers of twelve digits"}[digits], func(t *testing.T) {
@@ -160,6 +162,8 @@ func TestCanariesEverywhere(t *testing.T) {
 }
 
 // TestDressedCanaries: nor is one left that is in a form that the code knows, wherever that is.
+//
+//scalehist:unraced
 func TestDressedCanaries(t *testing.T) {
 	for _, dress := range dresses {
 		cage := &canary.Cage{Dress: dress}

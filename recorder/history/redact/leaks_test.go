@@ -60,6 +60,8 @@ func quoted(s string) string {
 }
 
 // TestLeaks: what an attack found in redacted histories, and what is of the same kind. Each line has a secret; the copy does not.
+//
+//scalehist:unraced
 func TestLeaks(t *testing.T) {
 	const account = "123456789012"
 	record := func(kind, spec string) string {

@@ -129,6 +129,8 @@ func TestStatus(t *testing.T) {
 }
 
 // TestFixtureMessages: what the autoscaler, the scheduler and the controllers said in the fixtures is all of a format that is known.
+//
+//scalehist:unraced
 func TestFixtureMessages(t *testing.T) {
 	seen := 0
 	for _, src := range fixtures(t) {

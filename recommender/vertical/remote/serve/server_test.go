@@ -87,6 +87,8 @@ func policies(cpu string) *vpav1.VerticalPodAutoscaler {
 
 // TestSameOverHTTP: on random lives of pods, a recommender behind HTTP recommends what the same one does in this process, through pods that end,
 // new policies, what was saved and loaded, and a reset.
+//
+//scalehist:unraced
 func TestSameOverHTTP(t *testing.T) {
 	for _, text := range []string{"vpa", "vpa:target-cpu-percentile=0.5", "max-usage", "random", "holt-winters:season=30m,horizon=30m", "smart-kube:confidence=true", "threshold", "boosted", "policy"} {
 		t.Run(text, func(t *testing.T) {
