@@ -82,7 +82,7 @@ func TestCommands(t *testing.T) {
 	t.Logf("%d blocks were run, %d are exempt", count.run, exempt)
 }
 
-// binary puts scalehist there: $SCALEHIST_DOCS_BINARY, else this tree's, built as `make build` does and without the race detector.
+// binary puts scalehist there: $SCALEHIST_DOCS_BINARY, else this tree's, built as a release has it.
 func binary(t *testing.T, to string) {
 	t.Helper()
 	if from := os.Getenv("SCALEHIST_DOCS_BINARY"); from != "" {
@@ -92,7 +92,7 @@ func binary(t *testing.T, to string) {
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", to, "./cmd/scalehist")
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build ./cmd/scalehist: %v\n%s", err, out)
 	}

@@ -94,7 +94,7 @@ func play(t *testing.T, dir string, env []string, steps []*step, wheres map[int]
 // environment is what a session knows: this tree's binary first, the control plane in memory, a home of its own.
 func environment(t *testing.T, bin, home, repository string) []string {
 	t.Helper()
-	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOROOT", "GOTOOLCHAIN", "CGO_ENABLED").Output()
+	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOROOT", "GOTOOLCHAIN").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,8 @@ func environment(t *testing.T, bin, home, repository string) []string {
 	return []string{
 		"PATH=" + bin + string(filepath.ListSeparator) + filepath.Join(v[4], "bin") + string(filepath.ListSeparator) + os.Getenv("PATH"),
 		"HOME=" + home, "TMPDIR=" + t.TempDir(), "TZ=UTC", "LC_ALL=C.UTF-8", "TERM=dumb", "NO_COLOR=1",
-		"GOCACHE=" + v[0], "GOMODCACHE=" + v[1], "GOPROXY=" + v[2], "GOFLAGS=" + v[3], "GOTOOLCHAIN=" + v[5], "CGO_ENABLED=" + v[6],
+		"GOCACHE=" + v[0], "GOMODCACHE=" + v[1], "GOPROXY=" + v[2], "GOFLAGS=" + v[3], "GOTOOLCHAIN=" + v[5],
+		"CGO_ENABLED=0", // what pages build is compiled already, for the control plane and for the binary above
 		"HISTORY=fixtures/full-day/recording.db",
 		// A clone of the project is a clone of the copy, as it stands.
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + repository + "/.insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/scalehist/",

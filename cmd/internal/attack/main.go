@@ -109,10 +109,10 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// build makes the binary as `make build` does.
+// build makes the binary as a release has it: with the packages of the control plane's binaries, which are compiled alike.
 func build(ctx context.Context, root, to string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", to, "./cmd/scalehist")
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build ./cmd/scalehist: %w\n%s", err, out)
 	}
