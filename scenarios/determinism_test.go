@@ -35,11 +35,7 @@ var _ = Describe("Same input, same bytes", unraced, func() {
 		It("replays "+name+" to the same report every time", func(ctx SpecContext) {
 			var first []byte
 			for i := range runs() {
-				plane := onPlane()
-				if i%2 == 1 {
-					plane = harness.OnControlPlane(harness.Memory)
-				}
-				r, err := replayWith(ctx, 0, Recording(name), ClusterAutoscaler(), plane)
+				r, err := replayWith(ctx, 0, Recording(name), ClusterAutoscaler(), []harness.Option{onPlane(), harness.OnControlPlane(harness.Memory)}[i%2])
 				Expect(err).NotTo(HaveOccurred())
 				bytes, err := report.Canonical(r)
 				Expect(err).NotTo(HaveOccurred())
