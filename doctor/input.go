@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/intake"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -48,7 +49,7 @@ type Input struct {
 	Replay    []string
 	ReplayErr error
 	// Refused are objects that an API server would not take from a replay.
-	Refused []harness.Refusal
+	Refused []intake.Refusal
 
 	scene *scene
 }
@@ -164,7 +165,7 @@ func (in *Input) askReplay(ctx context.Context, db *history.DB) error {
 		return ctx.Err()
 	}
 	in.Replay = replayed.Warnings
-	in.Refused, err = harness.Refusals(ctx, replayed)
+	in.Refused, err = intake.Refusals(ctx, replayed)
 	return err
 }
 

@@ -28,7 +28,7 @@ func (p *snapshotPlayback) aside(ctx context.Context, s *scalehist.ClusterState,
 	o.plane, o.ControlPlane = nil, Memory
 	r := &run{in: in, opts: o, now: in.Start, watch: p.watch, pending: map[types.NamespacedName]bool{}, changes: in.Changes, provider: provider,
 		end: in.End, scan: defaultScanInterval, meter: load.NewMeter(nil)}
-	defer r.watch.time("apply")()
+	defer r.watch.Time("apply")()
 	if r.plane, err = r.bootPlane(ctx); err != nil {
 		return nil, err
 	}

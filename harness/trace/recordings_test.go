@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/intake"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -137,7 +137,7 @@ func TestDemandIsConserved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if refused, err := harness.Refusals(t.Context(), whole); err != nil || len(refused) > 0 {
+			if refused, err := intake.Refusals(t.Context(), whole); err != nil || len(refused) > 0 {
 				t.Errorf("an API server took these, and is said to refuse %+v (%v)", refused, err)
 			}
 		})

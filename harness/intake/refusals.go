@@ -1,4 +1,4 @@
-package harness
+package intake
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // Refusal is an object that an API server would not take from a replay.
@@ -214,7 +215,7 @@ func (a *asker) fresh(ctx context.Context, in *trace.Input, at time.Time, g scal
 		}
 		objects := []scalehist.Object{e.Node}
 		for _, pod := range in.StaticPods[g.Name] {
-			objects = append(objects, staticPodOn(pod, e.NodeName))
+			objects = append(objects, nodetemplate.StaticPod(pod, e.NodeName))
 		}
 		for _, o := range objects {
 			undo = append(undo, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: o})
