@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 	"github.com/scalehist/scalehist/harness/ledger"
 	"github.com/scalehist/scalehist/harness/trace"
@@ -68,15 +69,15 @@ func (p *snapshotPlayback) inputOf(s *scalehist.ClusterState) *trace.Input {
 		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		if _, finite := pod.Annotations[virtual.RunForAnnotation]; finite {
+		if _, finite := pod.Annotations[podlife.RunForAnnotation]; finite {
 			pod = pod.DeepCopy()
-			delete(pod.Annotations, virtual.RunForAnnotation)
+			delete(pod.Annotations, podlife.RunForAnnotation)
 		}
 		if pod.Spec.NodeName == "" {
-			if virtual.FollowsNode(pod) {
+			if podlife.FollowsNode(pod) {
 				continue // the virtual cluster gives each node its DaemonSet pods
 			}
-			in.Changes = append(in.Changes, scalehist.Change{At: s.At, Op: scalehist.OpAdd, Object: virtual.AsPending(pod.DeepCopy())})
+			in.Changes = append(in.Changes, scalehist.Change{At: s.At, Op: scalehist.OpAdd, Object: podlife.AsPending(pod.DeepCopy())})
 			continue
 		}
 		put(pod)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/intake"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/recorder/history"
 )
@@ -150,7 +150,7 @@ func conserved(t *testing.T, db *history.DB, in *trace.Input) {
 	window := fmt.Sprintf("window +%s to +%s", in.Start.Sub(spanStart(db)), in.End.Sub(spanStart(db)))
 	for _, ch := range append(slices.Clone(in.Initial), in.Changes...) {
 		p, ok := ch.Object.(*corev1.Pod)
-		if !ok || virtual.FollowsNode(p) {
+		if !ok || podlife.FollowsNode(p) {
 			continue
 		}
 		key := scalehist.NameOf(p).String()
@@ -160,7 +160,7 @@ func conserved(t *testing.T, db *history.DB, in *trace.Input) {
 			if there {
 				t.Errorf("%s: %s comes twice", window, key)
 			}
-			alive[key] = p.Annotations[virtual.RunForAnnotation] == ""
+			alive[key] = p.Annotations[podlife.RunForAnnotation] == ""
 		case scalehist.OpDelete:
 			delete(alive, key)
 		}
@@ -177,7 +177,7 @@ func conserved(t *testing.T, db *history.DB, in *trace.Input) {
 	}
 	want := 0
 	for _, p := range s.Objects.Pods {
-		if !virtual.FollowsNode(p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+		if !podlife.FollowsNode(p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 			want++
 		}
 	}

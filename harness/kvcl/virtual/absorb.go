@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // Absorb takes over what others wrote through the API server since the last call, and says whether there was any: taints of nodes,
@@ -51,13 +52,13 @@ func (c *Cluster) absorbEnd(key types.NamespacedName, now time.Time) {
 	if !p.done {
 		c.lose(key, p)
 	}
-	returns := !p.done && comesBack(p.object)
+	returns := !p.done && podlife.ComesBack(p.object)
 	if served == nil {
 		if returns {
 			c.evicted = append(c.evicted, p.object)
 		}
-		if isDaemon(p.object) {
-			c.daemonsDirty = append(c.daemonsDirty, daemonNode(p.object))
+		if podlife.IsDaemon(p.object) {
+			c.daemonsDirty = append(c.daemonsDirty, podlife.DaemonNode(p.object))
 		}
 		return
 	}

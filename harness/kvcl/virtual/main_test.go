@@ -19,6 +19,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 )
 
@@ -202,7 +203,7 @@ func on(p *corev1.Pod, node string) *corev1.Pod {
 }
 
 func runFor(p *corev1.Pod, d time.Duration) *corev1.Pod {
-	p.Annotations = map[string]string{virtual.RunForAnnotation: d.String()}
+	p.Annotations = map[string]string{podlife.RunForAnnotation: d.String()}
 	return p
 }
 
