@@ -121,14 +121,8 @@ func (in *Input) read(ctx context.Context, db *history.DB) (err error) {
 	if in.Recordings, err = db.Recordings(ctx); err != nil {
 		return err
 	}
-	gaps, err := db.Gaps(ctx, in.From, in.To)
-	if err != nil {
+	if in.Gaps, err = trace.Gaps(ctx, db, trace.Window{From: in.From, To: in.To}); err != nil {
 		return err
-	}
-	for _, g := range gaps {
-		if g.From.Before(in.To) && g.To.After(in.From) { // not one that only touches the window
-			in.Gaps = append(in.Gaps, g)
-		}
 	}
 	if in.Initial, err = db.SnapshotAt(ctx, in.From); err != nil {
 		return err
@@ -255,14 +249,9 @@ func (in *Input) scanInterval() time.Duration {
 // inGap gives the gap in which pods or nodes were not watched at t.
 func (in *Input) inGap(t time.Time) (history.Gap, bool) {
 	for _, g := range in.Gaps {
-		if blind(g) && !t.Before(g.From) && t.Before(g.To) {
+		if trace.Blind(g) && !t.Before(g.From) && t.Before(g.To) {
 			return g, true
 		}
 	}
 	return history.Gap{}, false
-}
-
-// blind: in such a gap a replay knows nothing of the demand.
-func blind(g history.Gap) bool {
-	return len(g.Kinds) == 0 || slices.Contains(g.Kinds, "Pod") || slices.Contains(g.Kinds, "Node")
 }
