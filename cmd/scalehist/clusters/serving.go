@@ -2,10 +2,12 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/internal/docstore"
 	"github.com/scalehist/scalehist/internal/restapi"
 	"github.com/scalehist/scalehist/recorder/web"
 	"github.com/scalehist/scalehist/virtualca/externalgrpc"
@@ -87,4 +90,21 @@ func (s *httpService) serve(ctx context.Context, out console.IO, handler http.Ha
 		context.AfterFunc(requests, func() { timer.Stop() })
 	}
 	return console.ServeUntil(ctx, s.command, watched, server, listener, endPatience)
+}
+
+// withStore opens the store of --db for as long as serve runs. What serve starts beside itself ends with the context, before the store is closed.
+func withStore(cmd *cobra.Command, file, kind string, serve func(ctx context.Context, store *docstore.Store, work *sync.WaitGroup) error) (err error) {
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	store, err := docstore.Open(ctx, file, kind)
+	if err != nil {
+		return fmt.Errorf("--db: %w", err)
+	}
+	var work sync.WaitGroup
+	defer func() {
+		cancel()
+		work.Wait()
+		err = errors.Join(err, store.Close())
+	}()
+	return serve(ctx, store, &work)
 }
