@@ -12,6 +12,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 	hpametrics "k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
 
@@ -336,23 +337,20 @@ func reading(m *hpa.Metric) scalehist.MetricReading {
 			current = s.External.Current
 		}
 	}
-	switch {
-	case target.AverageUtilization != nil:
-		out.Target = fmt.Sprintf("%d%%", *target.AverageUtilization)
-	case target.AverageValue != nil:
-		out.Target = target.AverageValue.String()
-	case target.Value != nil:
-		out.Target = target.Value.String()
-	}
-	switch {
-	case current.AverageUtilization != nil:
-		out.Value = fmt.Sprintf("%d%%", *current.AverageUtilization)
-	case current.AverageValue != nil:
-		out.Value = current.AverageValue.String()
-	case current.Value != nil:
-		out.Value = current.Value.String()
-	}
+	out.Target = shown(target.AverageUtilization, target.AverageValue, target.Value)
+	out.Value = shown(current.AverageUtilization, current.AverageValue, current.Value)
 	return out
+}
+
+// shown is the one of three forms that a metric is in; empty where it is in none.
+func shown(utilization *int32, average, value *resource.Quantity) string {
+	if utilization != nil {
+		return fmt.Sprintf("%d%%", *utilization)
+	}
+	if q := cmp.Or(average, value); q != nil {
+		return q.String()
+	}
+	return ""
 }
 
 // hpaMetrics are the metrics APIs of a replay, for the pods of one workload.
