@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/historytest"
 )
 
 // TestTruthOfRealRecordings: the logs of a real cluster-autoscaler give the size changes its provider was asked for,
@@ -47,7 +48,7 @@ func TestTruthOfRealRecordings(t *testing.T) {
 			if err := json.Unmarshal(b, &truth); err != nil {
 				t.Fatal(err)
 			}
-			in, err := trace.FromHistory(t.Context(), openFixture(t, filepath.Join(filepath.Dir(path), "recording.db")), trace.Window{})
+			in, err := trace.FromHistory(t.Context(), historytest.Open(t, filepath.Join(filepath.Dir(path), "recording.db")), trace.Window{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,20 +89,6 @@ func TestTruthOfRealRecordings(t *testing.T) {
 	}
 }
 
-func openFixture(t *testing.T, path string) *history.DB {
-	t.Helper()
-	db, err := history.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
-
 // TestDemandIsConserved: in any window of any real recording, what is fed in comes to the pods that were alive at its
 // end, however often they were evicted and replaced on the way; no name comes twice, and all that is deleted was there.
 // Nothing of it is refused.
@@ -111,7 +98,7 @@ func TestDemandIsConserved(t *testing.T) {
 		t.Fatalf("no fixtures (%v)", err)
 	}
 	for _, path := range recordings {
-		name, db := filepath.Base(filepath.Dir(path)), openFixture(t, path)
+		name, db := filepath.Base(filepath.Dir(path)), historytest.Open(t, path)
 		origin, err := db.Origin(t.Context())
 		if err != nil {
 			t.Fatal(err)
