@@ -308,35 +308,7 @@ func scaled(o *autoscalingv2.HorizontalPodAutoscaler, d *hpa.Decision) scalehist
 // reading is a metric as a report shows it.
 func reading(m *hpa.Metric) scalehist.MetricReading {
 	out := scalehist.MetricReading{Metric: m.Name, Proposal: m.Proposal, Error: m.Error}
-	var current autoscalingv2.MetricValueStatus
-	var target autoscalingv2.MetricTarget
-	switch s := m.Status; m.Spec.Type {
-	case autoscalingv2.ResourceMetricSourceType:
-		target = m.Spec.Resource.Target
-		if s.Resource != nil {
-			current = s.Resource.Current
-		}
-	case autoscalingv2.ContainerResourceMetricSourceType:
-		target = m.Spec.ContainerResource.Target
-		if s.ContainerResource != nil {
-			current = s.ContainerResource.Current
-		}
-	case autoscalingv2.PodsMetricSourceType:
-		target = m.Spec.Pods.Target
-		if s.Pods != nil {
-			current = s.Pods.Current
-		}
-	case autoscalingv2.ObjectMetricSourceType:
-		target = m.Spec.Object.Target
-		if s.Object != nil {
-			current = s.Object.Current
-		}
-	case autoscalingv2.ExternalMetricSourceType:
-		target = m.Spec.External.Target
-		if s.External != nil {
-			current = s.External.Current
-		}
-	}
+	current, target := m.Current(), m.Target()
 	out.Target = shown(target.AverageUtilization, target.AverageValue, target.Value)
 	out.Value = shown(current.AverageUtilization, current.AverageValue, current.Value)
 	return out
