@@ -40,7 +40,7 @@ func (p *snapshotPlayback) aside(ctx context.Context, s *scalehist.ClusterState,
 	if _, err := r.settle(ctx, in.Start); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	r.ledger = ledger.New(in, provider, r.plane.Cluster())
+	r.ledger = ledger.New(in, provider, r.plane.Objects())
 	return r, nil
 }
 
@@ -105,7 +105,7 @@ func (p *snapshotPlayback) place(ctx context.Context, r *run, e *scalehist.Event
 	if _, err := r.settleNodes(ctx, r.now); err != nil {
 		return err
 	}
-	r.ledger.Measure(r.plane.Cluster())
+	r.ledger.Measure(r.plane.Objects())
 	r.ledger.Commit(r.pending)
 	if err := r.aftermath(ctx); err != nil {
 		return err

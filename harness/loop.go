@@ -62,7 +62,7 @@ func (r *run) play(ctx context.Context, end time.Time) error {
 // finished ends what is played at end.
 func (r *run) finished(end time.Time) error {
 	r.now = end
-	r.ledger.Finish(end, r.plane.Cluster())
+	r.ledger.Finish(end, r.plane.Objects())
 	return r.balanced(end)
 }
 
@@ -135,7 +135,7 @@ func (r *run) stepped(ctx context.Context, t time.Time) error {
 	// A list of all pods is not made in a step that has nothing to measure, as most.
 	if n := r.cluster.NodePods(); n != r.nodePods || r.ledger.Unmeasured() {
 		r.nodePods = n
-		r.ledger.Measure(r.plane.Cluster())
+		r.ledger.Measure(r.plane.Objects())
 	}
 	r.ledger.Commit(r.pending)
 	if r.opts.observer.Measured != nil && len(r.load) > 0 {

@@ -95,7 +95,7 @@ func (f *nodeFaults) begin(ctx context.Context, t time.Time, fault trace.NodeFau
 // before the others, and do not fail again.
 func (f *nodeFaults) hit(fault trace.NodeFault) []*corev1.Node {
 	var out []*corev1.Node
-	for _, n := range f.run.plane.Cluster().Nodes {
+	for _, n := range f.run.plane.Objects().Nodes {
 		group, _ := f.run.provider.GroupForNode(n)
 		up, _ := nodetemplate.Ready(n)
 		if n.Name == fault.Node || fault.Node == "" && group == fault.NodeGroup && (up || fault.Kind == trace.FaultSpotReclaim) {
@@ -149,16 +149,16 @@ func (f *nodeFaults) lose(ctx context.Context, t time.Time, n *corev1.Node, unti
 
 // recover makes a node Ready again, if it is still there.
 func (f *nodeFaults) recover(ctx context.Context, t time.Time, name string, uid types.UID) error {
-	i := slices.IndexFunc(f.run.plane.Cluster().Nodes, func(n *corev1.Node) bool { return n.Name == name && n.UID == uid })
+	i := slices.IndexFunc(f.run.plane.Objects().Nodes, func(n *corev1.Node) bool { return n.Name == name && n.UID == uid })
 	if i < 0 {
 		return nil
 	}
-	n := f.run.plane.Cluster().Nodes[i]
+	n := f.run.plane.Objects().Nodes[i]
 	if err := f.run.cluster.SetTaints(ctx, name, slices.DeleteFunc(slices.Clone(n.Spec.Taints), isUnreachable)); err != nil {
 		return err
 	}
-	i = slices.IndexFunc(f.run.plane.Cluster().Nodes, func(n *corev1.Node) bool { return n.Name == name })
-	return f.setReady(ctx, t, f.run.plane.Cluster().Nodes[i], corev1.ConditionTrue)
+	i = slices.IndexFunc(f.run.plane.Objects().Nodes, func(n *corev1.Node) bool { return n.Name == name })
+	return f.setReady(ctx, t, f.run.plane.Objects().Nodes[i], corev1.ConditionTrue)
 }
 
 func (f *nodeFaults) setReady(ctx context.Context, t time.Time, n *corev1.Node, status corev1.ConditionStatus) error {

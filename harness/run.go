@@ -100,7 +100,7 @@ func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error)
 	if _, err := r.settle(ctx, in.Start); err != nil {
 		return nil, err
 	}
-	r.ledger = ledger.New(in, r.provider, r.plane.Cluster())
+	r.ledger = ledger.New(in, r.provider, r.plane.Objects())
 	r.warnOfGPUs(gpus)
 	r.ledger.CompareUntil = func() time.Time { return r.boundary(r.in.End) }
 	r.faults = newNodeFaults(r)

@@ -58,7 +58,7 @@ type snapshotPlayback struct {
 	out   *scalehist.ReplayReport
 	watch *runinfo.Stopwatch
 	// moments are those of its own decisions.
-	moments scalehist.MomentKeeper
+	moments scalehist.MomentsBuilder
 }
 
 func newSnapshotPlayback(from *scalehist.ReplayReport, o options) (*snapshotPlayback, error) {
@@ -298,8 +298,8 @@ func resized(provider *cloudprovider.Provider) []scalehist.RecordedStep {
 // still is a cluster in which nothing happens.
 type still struct{ objects *scalehist.Objects }
 
-// Cluster implements scalehist.Cluster.
-func (c still) Cluster() *scalehist.Objects { return c.objects }
+// Objects implements scalehist.Cluster.
+func (c still) Objects() *scalehist.Objects { return c.objects }
 
 // Evict implements scalehist.Cluster: it refuses.
 func (c still) Evict(_ context.Context, namespace, name string) error {

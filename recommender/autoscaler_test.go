@@ -23,7 +23,7 @@ type testCluster struct {
 	refuse  bool
 }
 
-func (c *testCluster) Cluster() *scalehist.Objects { return &c.objects }
+func (c *testCluster) Objects() *scalehist.Objects { return &c.objects }
 
 func (c *testCluster) Evict(_ context.Context, namespace, name string) error {
 	if c.refuse {

@@ -66,7 +66,7 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 	l := a.newLoop(now, &d)
 	err := l.work(ctx)
 	if err == nil {
-		l.objects = a.cluster.Cluster()
+		l.objects = a.cluster.Objects()
 		err = l.run(ctx)
 	}
 	if err == nil {
@@ -204,7 +204,7 @@ func (l *loop) cleanUp(ctx context.Context) error {
 		l.event("ClusterAutoscalerCleanup", "Node/"+n.Name, "marking the node as schedulable")
 	}
 	if changed {
-		l.objects = l.a.cluster.Cluster()
+		l.objects = l.a.cluster.Objects()
 	}
 	return nil
 }

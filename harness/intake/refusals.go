@@ -91,7 +91,7 @@ type podKin struct {
 // meanwhile, a node that did not come), or comes of an earlier refusal.
 func (a *asker) ask(ctx context.Context, ch scalehist.Change) ([]string, error) {
 	if a.asked++; a.asked%forgetAfter == 0 {
-		a.plane.Cluster()
+		a.plane.Objects()
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -20,7 +20,7 @@ type Ledger struct {
 	provider *cloudprovider.Provider
 
 	// Moments are the clusters that decisions were made about; what runs the autoscaler adds them.
-	Moments scalehist.MomentKeeper
+	Moments scalehist.MomentsBuilder
 
 	start, end   scalehist.ClusterSnapshot
 	groupsAtZero []scalehist.NodeGroup // and those that came since

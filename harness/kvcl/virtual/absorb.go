@@ -17,7 +17,7 @@ import (
 // A pod whose end was asked for so goes on for its termination time, within the grace period it was given, under its own name: who
 // asked looks for that name to see whether it has stopped. Its owner makes another when it has.
 func (c *Cluster) Absorb(now time.Time) (any bool) {
-	for _, n := range c.plane.Cluster().Nodes {
+	for _, n := range c.plane.Objects().Nodes {
 		known := c.nodes[n.Name]
 		if known == nil {
 			continue

@@ -138,8 +138,8 @@ func New(plane kvcl.ControlPlane, opts Options) *Cluster {
 	return c
 }
 
-// Cluster implements scalehist.Cluster.
-func (c *Cluster) Cluster() *scalehist.Objects { return c.plane.Cluster() }
+// Objects implements scalehist.Cluster.
+func (c *Cluster) Objects() *scalehist.Objects { return c.plane.Objects() }
 
 // SetTaints implements scalehist.Cluster.
 func (c *Cluster) SetTaints(ctx context.Context, node string, taints []corev1.Taint) error {

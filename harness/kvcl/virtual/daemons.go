@@ -65,7 +65,7 @@ func (c *Cluster) admitDaemonSet(ch scalehist.Change, ds *appsv1.DaemonSet) (out
 	default:
 		c.daemonSets = append(c.daemonSets, ds)
 	}
-	for _, n := range c.plane.Cluster().Nodes {
+	for _, n := range c.plane.Objects().Nodes {
 		if c.nodes[n.Name] != nil {
 			c.daemonsDirty = append(c.daemonsDirty, n.Name)
 		}
