@@ -47,7 +47,7 @@ func (l *loop) explain(r *Recommendation) {
 		d.Unneeded = append(d.Unneeded, s.Node)
 	}
 	sort.Strings(d.Unneeded)
-	for _, s := range r.Stays {
+	for _, s := range r.Unremovable {
 		d.Unremovable = append(d.Unremovable, scalehist.NodeReason(s))
 	}
 }

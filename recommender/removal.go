@@ -191,7 +191,7 @@ func (l *loop) stillThere(x *removal) bool {
 
 // release lets a node stay after all.
 func (l *loop) release(ctx context.Context, x *removal, why string) {
-	l.note("node %s stays: %s", x.node, why)
+	l.note("node %s is not removed: %s", x.node, why)
 	n := l.node(x.node)
 	if n == nil {
 		return
