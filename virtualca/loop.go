@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -270,7 +269,7 @@ func (l *loop) scaleUpIfNeeded(ctx context.Context) error {
 	for _, p := range pods {
 		l.d.UnschedulablePods = append(l.d.UnschedulablePods, podName(p))
 	}
-	sort.Strings(l.d.UnschedulablePods)
+	slices.Sort(l.d.UnschedulablePods)
 	switch total := l.a.settings.MaxNodesTotal; {
 	case len(pods) == 0:
 		l.d.Outcome = scalehist.ScaleUpNotNeeded
