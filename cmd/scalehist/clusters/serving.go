@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
@@ -66,25 +64,15 @@ const endPatience = 10 * time.Second
 
 // serve serves until ctx ends. Requests without an end, such as watches, end then.
 func (s *httpService) serve(ctx context.Context, out console.IO, handler http.Handler) error {
-	logger := klog.FromContext(ctx)
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo)}
-	requests, end := context.WithCancel(klog.NewContext(context.Background(), logger))
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	requests, end := context.WithCancel(klog.NewContext(context.Background(), klog.FromContext(ctx)))
 	defer end()
 	server.BaseContext = func(net.Listener) context.Context { return requests }
-	scheme := "http"
-	if s.files != nil {
-		scheme = "https"
-		var err error
-		if server.TLSConfig, err = s.files.Config(); err != nil {
-			return fmt.Errorf("%s: %w", s.command, err)
-		}
-	}
-	listener, err := net.ListenTCP("tcp", s.address)
+	listener, url, err := console.ListenFor(ctx, s.command, server, s.address, s.files)
 	if err != nil {
-		return fmt.Errorf("%s: %w: choose another --listen", s.command, err)
+		return err
 	}
-	out.Errf("serving %s://%s; Ctrl-C stops\n", scheme, listener.Addr())
+	out.Errf("serving %s; Ctrl-C stops\n", url)
 	watched := func() { // answers under way are given, then watches end
 		timer := time.AfterFunc(endPatience/10, end)
 		context.AfterFunc(requests, func() { timer.Stop() })
