@@ -109,7 +109,7 @@ func (r *run) happen(ctx context.Context, t time.Time) (fresh bool, err error) {
 	if err := r.join(t); err != nil {
 		return false, err
 	}
-	if err := r.faults.happen(ctx, t); err != nil {
+	if err := r.faults.Happen(ctx, t); err != nil {
 		return false, err
 	}
 	if fresh, err = r.settleNodes(ctx, t); err != nil {

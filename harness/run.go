@@ -17,6 +17,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 	"github.com/scalehist/scalehist/harness/ledger"
+	"github.com/scalehist/scalehist/harness/nodefaults"
 	"github.com/scalehist/scalehist/harness/runinfo"
 	"github.com/scalehist/scalehist/harness/signs"
 	"github.com/scalehist/scalehist/harness/trace"
@@ -48,7 +49,7 @@ type run struct {
 	arrived  []string // groups that came in this step
 	settings []scalehist.SettingsChange
 	pending  map[types.NamespacedName]bool
-	faults   *nodeFaults
+	faults   *nodefaults.Faults
 	// controllers act on workloads, whose work the meter has.
 	controllers []scalehist.Controller
 	configured  []scalehist.Change // changes of their configuration, still to come
@@ -103,7 +104,7 @@ func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error)
 	r.ledger = ledger.New(in, r.provider, r.plane.Objects())
 	r.warnOfGPUs(gpus)
 	r.ledger.CompareUntil = func() time.Time { return r.boundary(r.in.End) }
-	r.faults = newNodeFaults(r)
+	r.faults = nodefaults.New(in.NodeFaults, r.cluster, r.provider, r.ledger)
 	if r.opts.Signs {
 		client, _ := r.plane.Client()
 		r.signs = signs.New(client, r.cluster)

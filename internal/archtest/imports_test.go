@@ -66,6 +66,8 @@ var rules = []rule{
 		"what a server refuses is asked before there is a replay"},
 	{"harness/gpu", []string{"harness", "harness/kvcl/...", "harness/trace", "simulator/..."},
 		"flags, groups and nodes show the rule"},
+	{"harness/nodefaults", []string{"harness", "harness/agreement", "report/..."},
+		"nodes fail whoever moves the clock"},
 	{"harness/signs", []string{"harness", "harness/kvcl/...", "harness/trace", "harness/ledger"},
 		"signs are written of any loop"},
 	{"harness/runinfo", []string{"harness", "harness/kvcl/...", "harness/trace", "harness/ledger"},

@@ -3,7 +3,6 @@ package virtual_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -178,22 +177,6 @@ func TestPreemptedStatefulPodWaitsForItsName(t *testing.T) {
 	w.want(map[string]string{"web-0.terminating-1": "Running@n1", "bold": "Pending@"})
 	w.settle(1*sec + kubelet.DefaultTermination)
 	w.want(map[string]string{"web-0": "Pending@", "bold": "Running@n1"})
-}
-
-func TestAssumedTermination(t *testing.T) {
-	for name, tt := range map[string]struct {
-		grace *int64
-		want  time.Duration
-	}{
-		"no grace period": {nil, kubelet.DefaultTermination},
-		"a long one":      {ptr.To[int64](600), kubelet.DefaultTermination},
-		"a short one":     {ptr.To[int64](1), time.Second},
-		"none":            {ptr.To[int64](0), 0},
-	} {
-		if got := kubelet.AssumedTermination(&corev1.Pod{Spec: corev1.PodSpec{TerminationGracePeriodSeconds: tt.grace}}); got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
-	}
 }
 
 // TestBudgetCountsStoppingPods: what an eviction took of a budget is taken, while the pod stops, too.
