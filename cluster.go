@@ -138,8 +138,8 @@ type ClusterSnapshot struct {
 
 // Cluster is what an autoscaler may see of a cluster and do to it besides asking for nodes.
 type Cluster interface {
-	// Cluster lists the objects now. Lists that it returned, and objects in them, stay as they were.
-	Cluster() *Objects
+	// Objects lists them as they are now. Lists that it returned, and objects in them, stay as they were.
+	Objects() *Objects
 	// Evict asks for an eviction through the API: a PodDisruptionBudget may refuse it, which is an error and worth
 	// another try. A pod that does not exist is an error for which apierrors.IsNotFound is true. After a nil error the
 	// pod is on its way: it is gone from its node at once or later, whatever terminating takes in this cluster, and

@@ -65,8 +65,8 @@ type Moment struct {
 	Backoff    []GroupBackoff `json:"backoff,omitempty"`
 }
 
-// MomentKeeper makes Moments. The zero value has none.
-type MomentKeeper struct {
+// MomentsBuilder builds Moments. The zero value has none.
+type MomentsBuilder struct {
 	moments Moments
 	// at is where a version is in the pool of a name, by its pointer: caches replace objects, they do not change them, and this
 	// keeps an address from being used again.
@@ -79,7 +79,7 @@ type versionKey struct {
 }
 
 // Moments are those that were added so far; nil when there are none. Adding more does not change them.
-func (k *MomentKeeper) Moments() *Moments {
+func (k *MomentsBuilder) Moments() *Moments {
 	if len(k.moments.Moments) == 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (k *MomentKeeper) Moments() *Moments {
 
 // Add keeps a state. Its objects are not changed; what is kept of them is without resource versions, which differ from one
 // virtual cluster to the next.
-func (k *MomentKeeper) Add(s ClusterState) {
+func (k *MomentsBuilder) Add(s ClusterState) {
 	if k.at == nil {
 		k.at = map[versionKey]int{}
 	}
@@ -122,7 +122,7 @@ func (k *MomentKeeper) Add(s ClusterState) {
 }
 
 // AddAll keeps all states of others; nil has none.
-func (k *MomentKeeper) AddAll(others *Moments) error {
+func (k *MomentsBuilder) AddAll(others *Moments) error {
 	if others == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (k *MomentKeeper) AddAll(others *Moments) error {
 }
 
 // place is where a version is in the pool; one that is not there is put at its end.
-func (k *MomentKeeper) place(name string, pool, version reflect.Value) int {
+func (k *MomentsBuilder) place(name string, pool, version reflect.Value) int {
 	key := versionKey{name, version.Interface()}
 	at, ok := k.at[key]
 	if !ok {

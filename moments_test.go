@@ -32,7 +32,7 @@ func TestMoments(t *testing.T) {
 			Backoff: []GroupBackoff{{NodeGroup: "g", Until: time.Unix(30, 0).UTC(), Reason: "stock"}}},
 		{Loop: 3, At: time.Unix(30, 0).UTC(), Objects: &Objects{Pods: []*corev1.Pod{c, a}}},
 	}
-	var k MomentKeeper
+	var k MomentsBuilder
 	if k.Moments() != nil {
 		t.Error("a keeper of nothing has moments")
 	}
@@ -60,7 +60,7 @@ func TestMoments(t *testing.T) {
 		}
 	}
 
-	var again MomentKeeper
+	var again MomentsBuilder
 	if err := again.AddAll(&read); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestMomentsDamaged(t *testing.T) {
 		if _, err := all.State(0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		if err := new(MomentKeeper).AddAll(&all); err == nil {
+		if err := new(MomentsBuilder).AddAll(&all); err == nil {
 			t.Errorf("%s: taken over", want)
 		}
 	}

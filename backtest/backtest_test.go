@@ -26,6 +26,7 @@ import (
 	"github.com/scalehist/scalehist/recommender/vertical/trial"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/historytest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -62,20 +63,7 @@ func recorded(t testing.TB, l *generate.Load, more ...objectlog.Line) *history.D
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "days.db")
-	if _, err := history.Import(t.Context(), &log, path, history.ImportOptions{Name: "test"}); err != nil {
-		t.Fatal(err)
-	}
-	db, err := history.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return historytest.Import(t, &log, "test")
 }
 
 func read(t testing.TB, db *history.DB) ([]*trial.Workload, []string) {

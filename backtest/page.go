@@ -20,54 +20,36 @@ const maxCharts = 200
 // page is what the template shows.
 type page struct {
 	*Report
-	Rows    []pageRow
+	Table   curvepage.Table
 	Scatter template.HTML
-	Charts  []chart
+	Charts  []curvepage.Chart
 	Left    int
 	Text    string
 }
 
-type pageRow struct {
-	Mark, Label string
-	Front       bool
-	Cells       []string
-}
-
-type chart struct {
-	Title string
-	Open  bool
-	SVG   template.HTML
-}
-
-// The texts of reports are escaped by html/template, and the SVG by curveplot.
-var pageTemplate = template.Must(template.New("page").Parse(`<h1>Backtest of {{.History}}</h1>
+var body = curvepage.Body(`<h1>Backtest of {{.History}}</h1>
 <p>{{.From.UTC.Format "2006-01-02 15:04"}} to {{.To.UTC.Format "2006-01-02 15:04"}} UTC, judged from {{.JudgedFrom.UTC.Format "2006-01-02 15:04"}}; recommended every {{.Interval}}, limits: {{.Limits}}.</p>
-<div class="scroll"><table><tr><th></th><th>candidate</th><th>CPU requested, core-h</th><th>slack</th><th>overrun</th><th>throttled</th><th>memory requested, GiB-h</th><th>slack</th><th>overrun</th><th>OOMs</th><th>evicted</th><th>resized</th></tr>
-{{range .Rows}}<tr{{if .Front}} class="front"{{end}}><td>{{.Mark}}</td><td>{{.Label}}</td>{{range .Cells}}<td>{{.}}</td>{{end}}</tr>
-{{end}}</table></div>
-<p>* no other candidate is as good in {{index .Report.Front 0}} and {{index .Report.Front 1}}, and better in one of them.</p>
+{{template "table" .Table}}<p>* no other candidate is as good in {{index .Report.Front 0}} and {{index .Report.Front 1}}, and better in one of them.</p>
 {{.Scatter}}
-{{range .Notes}}<p>{{.}}</p>
-{{end}}{{range .Charts}}<details{{if .Open}} open{{end}}><summary>{{.Title}}</summary>
-{{.SVG}}</details>
-{{end}}{{if .Left}}<p>{{.Left}} more charts are left out: choose fewer workloads or candidates.</p>
-{{end}}<details><summary>All numbers</summary><pre>{{.Text}}</pre></details>
-`))
+{{template "notes" .Notes}}{{template "charts" .Charts}}{{if .Left}}<p>{{.Left}} more charts are left out: choose fewer workloads or candidates.</p>
+{{end}}{{template "numbers" .Text}}`)
+
+var head = []string{"candidate", "CPU requested, core-h", "slack", "overrun", "throttled", "memory requested, GiB-h", "slack", "overrun", "OOMs", "evicted", "resized"}
 
 // HTML writes the report as one page for a browser, which needs no script and asks the network for nothing.
 func (r *Report) HTML(w io.Writer) error {
 	r = plaintext.Values(r)
-	p := page{Report: r, Scatter: template.HTML(r.scatter()), Text: r.Text(LevelContainer)}
+	p := page{Report: r, Table: curvepage.Table{Head: head}, Scatter: template.HTML(r.scatter()), Text: r.Text(LevelContainer)}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
-		row := pageRow{Label: c.Label, Front: c.Front}
+		row := curvepage.Row{Best: c.Front}
 		if c.Front {
 			row.Mark = "*"
 		}
 		m := &c.Cluster
-		row.Cells = []string{number(m.CPU.Requested), percent(m.CPU.RelativeSlack), percent(by(m.CPU.Overrun, m.CPU.Used)), throttled(m), number(m.Memory.Requested),
+		row.Cells = []string{c.Label, number(m.CPU.Requested), percent(m.CPU.RelativeSlack), percent(by(m.CPU.Overrun, m.CPU.Used)), throttled(m), number(m.Memory.Requested),
 			percent(m.Memory.RelativeSlack), percent(by(m.Memory.Overrun, m.Memory.Used)), fmt.Sprint(m.OOMs), fmt.Sprint(m.Evictions), fmt.Sprint(m.Resizes)}
-		p.Rows = append(p.Rows, row)
+		p.Table.Rows = append(p.Table.Rows, row)
 	}
 	for k := range r.Candidates[0].Workloads {
 		for n := range r.Candidates[0].Workloads[k].Containers {
@@ -81,15 +63,11 @@ func (r *Report) HTML(w io.Writer) error {
 					continue
 				}
 				title := fmt.Sprintf("%s, container %s: %s", r.Candidates[0].Workloads[k].Workload, c.Container, r.Candidates[i].Label)
-				p.Charts = append(p.Charts, chart{title, len(p.Charts) < 2*len(r.Candidates), template.HTML(r.chart(title, c))})
+				p.Charts = append(p.Charts, curvepage.Chart{Title: title, Open: len(p.Charts) < 2*len(r.Candidates), SVG: template.HTML(r.chart(title, c))})
 			}
 		}
 	}
-	var body strings.Builder
-	if err := pageTemplate.Execute(&body, p); err != nil {
-		return fmt.Errorf("page: %w", err)
-	}
-	return curvepage.Write(w, r.History+" · backtest", body.String())
+	return curvepage.Write(w, r.History+" · backtest", body, p)
 }
 
 // chart draws usage, request, target and bounds of a container, with its events.

@@ -17,7 +17,7 @@ import (
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recommender/vertical"
 	"github.com/scalehist/scalehist/recommender/vertical/env"
@@ -55,7 +55,7 @@ func Read(ctx context.Context, db *history.DB, from, to time.Time) ([]*trial.Wor
 type reader struct {
 	from    time.Time
 	changes []change // still to come
-	owners  virtual.Owners
+	owners  podlife.Owners
 	byRef   map[string]*trial.Workload
 	lives   []*life
 	byName  map[types.NamespacedName]*life

@@ -11,6 +11,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/intake"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -48,7 +49,7 @@ type Input struct {
 	Replay    []string
 	ReplayErr error
 	// Refused are objects that an API server would not take from a replay.
-	Refused []harness.Refusal
+	Refused []intake.Refusal
 
 	scene *scene
 }
@@ -120,14 +121,8 @@ func (in *Input) read(ctx context.Context, db *history.DB) (err error) {
 	if in.Recordings, err = db.Recordings(ctx); err != nil {
 		return err
 	}
-	gaps, err := db.Gaps(ctx, in.From, in.To)
-	if err != nil {
+	if in.Gaps, err = trace.Gaps(ctx, db, trace.Window{From: in.From, To: in.To}); err != nil {
 		return err
-	}
-	for _, g := range gaps {
-		if g.From.Before(in.To) && g.To.After(in.From) { // not one that only touches the window
-			in.Gaps = append(in.Gaps, g)
-		}
 	}
 	if in.Initial, err = db.SnapshotAt(ctx, in.From); err != nil {
 		return err
@@ -164,7 +159,7 @@ func (in *Input) askReplay(ctx context.Context, db *history.DB) error {
 		return ctx.Err()
 	}
 	in.Replay = replayed.Warnings
-	in.Refused, err = harness.Refusals(ctx, replayed)
+	in.Refused, err = intake.Refusals(ctx, replayed)
 	return err
 }
 
@@ -254,14 +249,9 @@ func (in *Input) scanInterval() time.Duration {
 // inGap gives the gap in which pods or nodes were not watched at t.
 func (in *Input) inGap(t time.Time) (history.Gap, bool) {
 	for _, g := range in.Gaps {
-		if blind(g) && !t.Before(g.From) && t.Before(g.To) {
+		if trace.Blind(g) && !t.Before(g.From) && t.Before(g.To) {
 			return g, true
 		}
 	}
 	return history.Gap{}, false
-}
-
-// blind: in such a gap a replay knows nothing of the demand.
-func blind(g history.Gap) bool {
-	return len(g.Kinds) == 0 || slices.Contains(g.Kinds, "Pod") || slices.Contains(g.Kinds, "Node")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
 )
@@ -44,42 +45,12 @@ var recordingRules = []Rule{
 
 func gapFindings(in *Input, want bool) []Finding {
 	var out []Finding
-	for _, g := range joined(in.Gaps) {
-		if blind(g) != want {
-			continue
-		}
+	for _, g := range trace.JoinGaps(slices.DeleteFunc(slices.Clone(in.Gaps), func(g history.Gap) bool { return trace.Blind(g) != want })) {
 		kinds := "nothing was"
 		if len(g.Kinds) > 0 {
 			kinds = strings.Join(g.Kinds, ", ") + " were not"
 		}
 		out = append(out, Finding{At: g.From, Message: fmt.Sprintf("%s watched for %s, until %s: %s", kinds, g.To.Sub(g.From), moment.Stamp(g.To), g.Why)})
-	}
-	return out
-}
-
-// joined makes one gap of those that have one reason and overlap: each kind has its own watch, so that one outage is a
-// gap of every kind, some milliseconds apart.
-func joined(gaps []history.Gap) []history.Gap {
-	var out []history.Gap
-	for _, g := range gaps {
-		i := slices.IndexFunc(out, func(o history.Gap) bool {
-			return o.Why == g.Why && (len(o.Kinds) == 0) == (len(g.Kinds) == 0) && blind(o) == blind(g) && !g.From.After(o.To) && !o.From.After(g.To)
-		})
-		if i < 0 {
-			g.Kinds = slices.Clone(g.Kinds)
-			out = append(out, g)
-			continue
-		}
-		o := &out[i]
-		if g.From.Before(o.From) {
-			o.From = g.From
-		}
-		if g.To.After(o.To) {
-			o.To = g.To
-		}
-		o.Kinds = append(o.Kinds, g.Kinds...)
-		slices.Sort(o.Kinds)
-		o.Kinds = slices.Compact(o.Kinds)
 	}
 	return out
 }
@@ -159,7 +130,7 @@ func noNodes(_ context.Context, in *Input) ([]Finding, error) {
 }
 
 func refusedByReplay(_ context.Context, in *Input) ([]Finding, error) {
-	if in.ReplayErr == nil || slices.ContainsFunc(in.Gaps, blind) {
+	if in.ReplayErr == nil || slices.ContainsFunc(in.Gaps, trace.Blind) {
 		return nil, nil
 	}
 	return []Finding{{At: in.From, Message: in.ReplayErr.Error()}}, nil

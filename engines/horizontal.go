@@ -12,6 +12,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 	hpametrics "k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
 
@@ -307,52 +308,21 @@ func scaled(o *autoscalingv2.HorizontalPodAutoscaler, d *hpa.Decision) scalehist
 // reading is a metric as a report shows it.
 func reading(m *hpa.Metric) scalehist.MetricReading {
 	out := scalehist.MetricReading{Metric: m.Name, Proposal: m.Proposal, Error: m.Error}
-	var current autoscalingv2.MetricValueStatus
-	var target autoscalingv2.MetricTarget
-	switch s := m.Status; m.Spec.Type {
-	case autoscalingv2.ResourceMetricSourceType:
-		target = m.Spec.Resource.Target
-		if s.Resource != nil {
-			current = s.Resource.Current
-		}
-	case autoscalingv2.ContainerResourceMetricSourceType:
-		target = m.Spec.ContainerResource.Target
-		if s.ContainerResource != nil {
-			current = s.ContainerResource.Current
-		}
-	case autoscalingv2.PodsMetricSourceType:
-		target = m.Spec.Pods.Target
-		if s.Pods != nil {
-			current = s.Pods.Current
-		}
-	case autoscalingv2.ObjectMetricSourceType:
-		target = m.Spec.Object.Target
-		if s.Object != nil {
-			current = s.Object.Current
-		}
-	case autoscalingv2.ExternalMetricSourceType:
-		target = m.Spec.External.Target
-		if s.External != nil {
-			current = s.External.Current
-		}
-	}
-	switch {
-	case target.AverageUtilization != nil:
-		out.Target = fmt.Sprintf("%d%%", *target.AverageUtilization)
-	case target.AverageValue != nil:
-		out.Target = target.AverageValue.String()
-	case target.Value != nil:
-		out.Target = target.Value.String()
-	}
-	switch {
-	case current.AverageUtilization != nil:
-		out.Value = fmt.Sprintf("%d%%", *current.AverageUtilization)
-	case current.AverageValue != nil:
-		out.Value = current.AverageValue.String()
-	case current.Value != nil:
-		out.Value = current.Value.String()
-	}
+	current, target := m.Current(), m.Target()
+	out.Target = shown(target.AverageUtilization, target.AverageValue, target.Value)
+	out.Value = shown(current.AverageUtilization, current.AverageValue, current.Value)
 	return out
+}
+
+// shown is the one of three forms that a metric is in; empty where it is in none.
+func shown(utilization *int32, average, value *resource.Quantity) string {
+	if utilization != nil {
+		return fmt.Sprintf("%d%%", *utilization)
+	}
+	if q := cmp.Or(average, value); q != nil {
+		return q.String()
+	}
+	return ""
 }
 
 // hpaMetrics are the metrics APIs of a replay, for the pods of one workload.

@@ -11,9 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
 	"github.com/scalehist/scalehist"
@@ -77,43 +74,8 @@ func TestVPAByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
-		for _, d := range r.WorkloadDecisions {
-			for _, s := range d.Resizes {
-				got = append(got, fmt.Sprintf("%s cpu %s memory %s", d.At.Sub(start), s.Containers[0].To.Cpu(), s.Containers[0].To.Memory()))
-			}
-		}
-
-		recommender, err := vpa.NewRecommender(vpa.DefaultFlags())
-		if err != nil {
-			t.Fatal(err)
-		}
-		recommender.SetVPA(vpaObject(t, "web", "Off"), labels.SelectorFromSet(labels.Set{"app": "web"}))
-		for _, name := range []string{"web-1", "web-2"} {
-			p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-			p.Namespace, p.Name, p.Labels = "default", name, map[string]string{"app": "web"}
-			recommender.SetPod(p, start)
-		}
-		var want []string
-		last := ""
-		for at := time.Minute; at <= play; at += time.Minute {
-			now := start.Add(at)
-			// A window that has ended now has the mean of its quarter of a minute, which no load here changes within; memory is what it is now.
-			window, _ := series[0].At(now.Add(-load.Resolution))
-			current, _ := series[1].At(now)
-			for _, name := range []string{"web-1", "web-2"} {
-				for metric, v := range map[string]float64{load.CPU: window / 2, load.Memory: current} {
-					if err := recommender.Observe(types.NamespacedName{Namespace: "default", Name: name}, "c", now, usage(metric, v)); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			target := recommender.Recommend(now)[0].Status.Recommendation.ContainerRecommendations[0].Target
-			if line := fmt.Sprintf("cpu %s memory %s", target.Cpu(), target.Memory()); line != last {
-				want, last = append(want, at.String()+" "+line), line
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		want := recommendedByHand(t, series, play, func(_ time.Duration, _ string, v float64) (float64, bool) { return v, true })
+		if diff := cmp.Diff(want, recommendations(r)); diff != "" {
 			t.Errorf("seed %d: recommendations (-want +got):\n%s", seed, diff)
 		}
 		if len(want) < 3 {

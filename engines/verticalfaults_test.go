@@ -94,7 +94,7 @@ func TestVPAAndFailingMetrics(t *testing.T) {
 	} {
 		r := underFault(t, "Off", c.fault)
 		got := recommendations(r)
-		if diff := cmp.Diff(recommendedByHand(t, c.sample), got); diff != "" {
+		if diff := cmp.Diff(recommendedByHand(t, risingLoad(), 3*time.Hour, c.sample), got); diff != "" {
 			t.Errorf("%q: recommendations (-by hand +got):\n%s", c.fault, diff)
 		}
 		changed, after := 0, 0
@@ -113,8 +113,8 @@ func TestVPAAndFailingMetrics(t *testing.T) {
 	}
 }
 
-// recommendedByHand is what a recommender recommends that is handed samples as they are given.
-func recommendedByHand(t *testing.T, sample func(at time.Duration, metric string, v float64) (float64, bool)) (out []string) {
+// recommendedByHand is what a recommender recommends that is handed samples of a load (CPU, memory) for two pods, as sample gives them.
+func recommendedByHand(t *testing.T, series []load.Series, play time.Duration, sample func(at time.Duration, metric string, v float64) (float64, bool)) (out []string) {
 	t.Helper()
 	recommender, err := vpa.NewRecommender(vpa.DefaultFlags())
 	if err != nil {
@@ -126,9 +126,10 @@ func recommendedByHand(t *testing.T, sample func(at time.Duration, metric string
 		p.Namespace, p.Name, p.Labels = "default", name, map[string]string{"app": "web"}
 		recommender.SetPod(p, workload.Epoch)
 	}
-	series, last := risingLoad(), ""
-	for at := time.Minute; at <= 3*time.Hour; at += time.Minute {
+	last := ""
+	for at := time.Minute; at <= play; at += time.Minute {
 		now := workload.Epoch.Add(at)
+		// A window that has ended now has the mean of its quarter of a minute, which no load here changes within; memory is what it is now.
 		window, _ := series[0].At(now.Add(-load.Resolution))
 		current, _ := series[1].At(now)
 		for _, name := range []string{"web-1", "web-2"} {

@@ -41,10 +41,10 @@ func (r *run) aftermath(ctx context.Context) error {
 		if _, err := r.settleNodes(ctx, r.now); err != nil {
 			return err
 		}
-		r.ledger.Measure(r.plane.Cluster())
+		r.ledger.Measure(r.plane.Objects())
 		r.ledger.Commit(r.pending)
 	}
-	r.ledger.Finish(r.now, r.plane.Cluster())
+	r.ledger.Finish(r.now, r.plane.Objects())
 	return nil
 }
 

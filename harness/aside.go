@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 	"github.com/scalehist/scalehist/harness/ledger"
 	"github.com/scalehist/scalehist/harness/trace"
@@ -28,7 +29,7 @@ func (p *snapshotPlayback) aside(ctx context.Context, s *scalehist.ClusterState,
 	o.plane, o.ControlPlane = nil, Memory
 	r := &run{in: in, opts: o, now: in.Start, watch: p.watch, pending: map[types.NamespacedName]bool{}, changes: in.Changes, provider: provider,
 		end: in.End, scan: defaultScanInterval, meter: load.NewMeter(nil)}
-	defer r.watch.time("apply")()
+	defer r.watch.Time("apply")()
 	if r.plane, err = r.bootPlane(ctx); err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (p *snapshotPlayback) aside(ctx context.Context, s *scalehist.ClusterState,
 	if _, err := r.settle(ctx, in.Start); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	r.ledger = ledger.New(in, provider, r.plane.Cluster())
+	r.ledger = ledger.New(in, provider, r.plane.Objects())
 	return r, nil
 }
 
@@ -68,15 +69,15 @@ func (p *snapshotPlayback) inputOf(s *scalehist.ClusterState) *trace.Input {
 		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		if _, finite := pod.Annotations[virtual.RunForAnnotation]; finite {
+		if _, finite := pod.Annotations[podlife.RunForAnnotation]; finite {
 			pod = pod.DeepCopy()
-			delete(pod.Annotations, virtual.RunForAnnotation)
+			delete(pod.Annotations, podlife.RunForAnnotation)
 		}
 		if pod.Spec.NodeName == "" {
-			if virtual.FollowsNode(pod) {
+			if podlife.FollowsNode(pod) {
 				continue // the virtual cluster gives each node its DaemonSet pods
 			}
-			in.Changes = append(in.Changes, scalehist.Change{At: s.At, Op: scalehist.OpAdd, Object: virtual.AsPending(pod.DeepCopy())})
+			in.Changes = append(in.Changes, scalehist.Change{At: s.At, Op: scalehist.OpAdd, Object: podlife.AsPending(pod.DeepCopy())})
 			continue
 		}
 		put(pod)
@@ -104,7 +105,7 @@ func (p *snapshotPlayback) place(ctx context.Context, r *run, e *scalehist.Event
 	if _, err := r.settleNodes(ctx, r.now); err != nil {
 		return err
 	}
-	r.ledger.Measure(r.plane.Cluster())
+	r.ledger.Measure(r.plane.Objects())
 	r.ledger.Commit(r.pending)
 	if err := r.aftermath(ctx); err != nil {
 		return err

@@ -38,14 +38,19 @@ func (r *run) report(end time.Time, playback scalehist.Playback) *scalehist.Repl
 		}
 	}
 	out.NodeGroups = r.groupResults(steps, r.truth(end))
-	cost, warnings := r.cost(end)
-	out.Cost = cost
-	out.Warnings = append(out.Warnings, warnings...)
+	if p := r.opts.prices; p != nil {
+		var warnings []string
+		out.Cost, warnings = r.ledger.Cost(end, p.Currency)
+		out.Warnings = append(out.Warnings, warnings...)
+	}
 	out.Warnings = append(out.Warnings, guessedBounds(out.NodeGroups)...)
 	out.Warnings = append(out.Warnings, assumedDelays(out.NodeGroups)...)
 	r.compare(out, steps, end)
 	r.ledger.Controllers(out, r.meter.Balances(end))
-	out.Run = r.runInfo()
+	out.Run = r.watch.Info(r.opts.ControlPlane)
+	if p, ok := r.plane.(interface{ PeakMemory() map[string]int64 }); ok {
+		maps.Copy(out.Run.PeakMemory, p.PeakMemory())
+	}
 	return out
 }
 
@@ -181,20 +186,6 @@ func (r *run) provisionDelay(group string) (scalehist.Duration, string) {
 		return scalehist.Duration(*r.opts.ProvisionDelay), "default"
 	}
 	return scalehist.Duration(cloudprovider.DefaultProvisionDelay), "default"
-}
-
-// staticPodOn is a group's static pod as the kubelet of a new node mirrors it.
-func staticPodOn(p *corev1.Pod, node string) *corev1.Pod {
-	out := p.DeepCopy()
-	base := out.Name
-	if n := len(base) - len(p.Spec.NodeName) - 1; n > 0 && base[n:] == "-"+p.Spec.NodeName {
-		base = base[:n]
-	}
-	out.Name = base + "-" + node
-	out.UID, out.ResourceVersion = "", ""
-	out.CreationTimestamp = metav1.Time{}
-	out.Spec.NodeName = node
-	return out
 }
 
 func namedNode(name string) *corev1.Node {

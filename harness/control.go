@@ -187,7 +187,7 @@ func (r *run) control(ctx context.Context, t time.Time) (fresh bool, err error) 
 }
 
 func (r *run) controlled(ctx context.Context, t time.Time, c scalehist.Controller) (fresh bool, err error) {
-	done := r.watch.time("control")
+	done := r.watch.Time("control")
 	d, err := c.Run(ctx, t)
 	done()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 
 // play runs the loop up to end. It may be called again to go on from there: nothing that happens depends on end.
 func (r *run) play(ctx context.Context, end time.Time) error {
-	defer r.watch.time("total")()
+	defer r.watch.Time("total")()
 	r.end = end
 	if !r.started && r.opts.observer.Started != nil {
 		if err := r.opts.observer.Started(ctx, r.now, r.plane, r.provider); err != nil {
@@ -61,7 +62,7 @@ func (r *run) play(ctx context.Context, end time.Time) error {
 // finished ends what is played at end.
 func (r *run) finished(end time.Time) error {
 	r.now = end
-	r.ledger.Finish(end, r.plane.Cluster())
+	r.ledger.Finish(end, r.plane.Objects())
 	return r.balanced(end)
 }
 
@@ -108,7 +109,7 @@ func (r *run) happen(ctx context.Context, t time.Time) (fresh bool, err error) {
 	if err := r.join(t); err != nil {
 		return false, err
 	}
-	if err := r.faults.happen(ctx, t); err != nil {
+	if err := r.faults.Happen(ctx, t); err != nil {
 		return false, err
 	}
 	if fresh, err = r.settleNodes(ctx, t); err != nil {
@@ -134,7 +135,7 @@ func (r *run) stepped(ctx context.Context, t time.Time) error {
 	// A list of all pods is not made in a step that has nothing to measure, as most.
 	if n := r.cluster.NodePods(); n != r.nodePods || r.ledger.Unmeasured() {
 		r.nodePods = n
-		r.ledger.Measure(r.plane.Cluster())
+		r.ledger.Measure(r.plane.Objects())
 	}
 	r.ledger.Commit(r.pending)
 	if r.opts.observer.Measured != nil && len(r.load) > 0 {
@@ -181,7 +182,7 @@ func (r *run) feed(ctx context.Context, t time.Time) error {
 	}
 	batch := r.cluster.Withhold(r.changes[:n])
 	r.changes = r.changes[n:]
-	defer r.watch.time("apply")()
+	defer r.watch.Time("apply")()
 	if err := r.cluster.Apply(ctx, batch); err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (r *run) nodes(ctx context.Context, t time.Time, events []cloudprovider.Eve
 		case cloudprovider.NodeJoined:
 			changes = append(changes, scalehist.Change{At: t, Op: scalehist.OpAdd, Object: e.Node})
 			for _, p := range r.provider.TemplatePods(e.Group) {
-				changes = append(changes, scalehist.Change{At: t, Op: scalehist.OpAdd, Object: staticPodOn(p, e.NodeName)})
+				changes = append(changes, scalehist.Change{At: t, Op: scalehist.OpAdd, Object: nodetemplate.StaticPod(p, e.NodeName)})
 			}
 		case cloudprovider.NodeGone:
 			changes = append(changes, scalehist.Change{At: t, Op: scalehist.OpDelete, Object: namedNode(e.NodeName)})
@@ -239,12 +240,12 @@ func (r *run) nodes(ctx context.Context, t time.Time, events []cloudprovider.Eve
 	if len(changes) == 0 {
 		return nil
 	}
-	defer r.watch.time("apply")()
+	defer r.watch.Time("apply")()
 	return r.cluster.Apply(ctx, changes)
 }
 
 func (r *run) settle(ctx context.Context, t time.Time) (fresh bool, err error) {
-	defer r.watch.time("schedule")()
+	defer r.watch.Time("schedule")()
 	st, err := r.cluster.Settle(ctx, t)
 	if err != nil {
 		return false, err
@@ -280,7 +281,7 @@ func (r *run) work(ctx context.Context, t time.Time) (fresh bool, err error) {
 		if at, ok := b.NextWork(); !ok || at.After(t) {
 			return fresh, nil
 		}
-		done := r.watch.time("decide")
+		done := r.watch.Time("decide")
 		d, err := b.Work(ctx, t)
 		done()
 		if err != nil {
@@ -298,10 +299,19 @@ func (r *run) work(ctx context.Context, t time.Time) (fresh bool, err error) {
 	return fresh, fmt.Errorf("%s had something to do %d times at one instant between two loops: it undoes its own work", r.engine.Name(), maxLoopsAtOnce)
 }
 
+// writeSigns writes what the autoscaler reports of itself, if somebody wants that.
+func (r *run) writeSigns(ctx context.Context, d scalehist.Decision) error {
+	if r.signs == nil {
+		return nil
+	}
+	defer r.watch.Time("apply")()
+	return r.signs.Write(ctx, r.engine, d)
+}
+
 // worked keeps what an autoscaler did between its loops.
 func (r *run) worked(ctx context.Context, t time.Time, d scalehist.Decision) error {
 	r.ledger.Worked(d)
-	if err := r.signs.write(ctx, d); err != nil {
+	if err := r.writeSigns(ctx, d); err != nil {
 		return err
 	}
 	if d.Acted() {
@@ -320,7 +330,7 @@ func (r *run) decide(ctx context.Context, t time.Time) error {
 			return context.Cause(ctx)
 		}
 		before := r.state(t)
-		done := r.watch.time("decide")
+		done := r.watch.Time("decide")
 		d, err := r.engine.RunOnce(ctx, t)
 		done()
 		if err != nil {
@@ -347,7 +357,7 @@ func (r *run) noted(ctx context.Context, before *scalehist.ClusterState, d scale
 		r.ledger.Moments.Add(*before)
 	}
 	r.backoff = d.Backoff
-	if err := r.signs.write(ctx, d); err != nil {
+	if err := r.writeSigns(ctx, d); err != nil {
 		return err
 	}
 	if d.Acted() {

@@ -13,7 +13,7 @@ func (r *run) state(t time.Time) *scalehist.ClusterState {
 	if !r.opts.moments {
 		return nil
 	}
-	return stateNow(t, r.plane.Cluster(), r.provider, r.backoff)
+	return stateNow(t, r.plane.Objects(), r.provider, r.backoff)
 }
 
 func stateNow(t time.Time, o *scalehist.Objects, provider *cloudprovider.Provider, backoff []scalehist.GroupBackoff) *scalehist.ClusterState {

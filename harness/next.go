@@ -28,7 +28,7 @@ func (r *run) next(end time.Time) time.Time {
 	if at, ok := r.cluster.Next(); ok {
 		sooner(at)
 	}
-	if at, ok := r.faults.next(); ok {
+	if at, ok := r.faults.Next(); ok {
 		sooner(at)
 	}
 	if at, ok := r.nextControl(); ok {

@@ -49,7 +49,7 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 		return nil, errors.New("no scale-up was recorded in the window: there is no event to replay")
 	}
 	var total *scalehist.ReplayReport
-	var moments scalehist.MomentKeeper
+	var moments scalehist.MomentsBuilder
 	for i, steps := range events {
 		one, err := replayEvent(ctx, rec, o, i+1, whole.Truth.Source, steps)
 		if err != nil {

@@ -35,7 +35,7 @@ func (r *run) join(t time.Time) error {
 	if len(r.arrived) == 0 {
 		return nil
 	}
-	for _, n := range r.plane.Cluster().Nodes {
+	for _, n := range r.plane.Objects().Nodes {
 		g, ok := r.provider.GroupForNode(n)
 		if !ok || !slices.Contains(r.arrived, g) {
 			continue

@@ -26,7 +26,7 @@ func (g *greedy) Name() string { return "greedy" }
 func (g *greedy) RunOnce(ctx context.Context, now time.Time) (scalehist.Decision, error) {
 	g.loops++
 	d := scalehist.Decision{At: now, Loop: g.loops, Outcome: scalehist.ScaleUpNotNeeded}
-	for _, p := range g.env.Cluster.Cluster().Pods {
+	for _, p := range g.env.Cluster.Objects().Pods {
 		if p.Spec.NodeName == "" {
 			d.UnschedulablePods = append(d.UnschedulablePods, p.Namespace+"/"+p.Name)
 		}

@@ -1,19 +1,25 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/gpu"
 	"github.com/scalehist/scalehist/harness/kvcl"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 	"github.com/scalehist/scalehist/harness/ledger"
+	"github.com/scalehist/scalehist/harness/nodefaults"
+	"github.com/scalehist/scalehist/harness/runinfo"
+	"github.com/scalehist/scalehist/harness/signs"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/load"
@@ -29,7 +35,7 @@ type run struct {
 	provider *cloudprovider.Provider
 	engine   scalehist.Autoscaler
 	ledger   *ledger.Ledger
-	watch    *stopwatch
+	watch    *runinfo.Stopwatch
 
 	now      time.Time
 	batch    time.Duration
@@ -43,14 +49,14 @@ type run struct {
 	arrived  []string // groups that came in this step
 	settings []scalehist.SettingsChange
 	pending  map[types.NamespacedName]bool
-	faults   *nodeFaults
+	faults   *nodefaults.Faults
 	// controllers act on workloads, whose work the meter has.
 	controllers []scalehist.Controller
 	configured  []scalehist.Change // changes of their configuration, still to come
 	load        []load.Series
 	meter       *load.Meter
-	nodePods    int64  // what Cluster.NodePods was at the last measure
-	signs       *signs // nil: none
+	nodePods    int64         // what Cluster.NodePods was at the last measure
+	signs       *signs.Writer // nil: none
 	// backoff is what the last loop said of groups that may not grow.
 	backoff []scalehist.GroupBackoff
 	free    *freeRun // nil: the loops of the autoscaler are ours to run
@@ -58,19 +64,20 @@ type run struct {
 
 func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error) {
 	r := &run{
-		in: in, opts: o, now: in.Start, watch: newStopwatch(), pending: map[types.NamespacedName]bool{},
+		in: in, opts: o, now: in.Start, watch: runinfo.Start(), pending: map[types.NamespacedName]bool{},
 		changes: in.Changes, groups: in.GroupChanges, settings: in.SettingsChanges,
 	}
 	if o.freeRunner != nil {
 		r.free = newFreeRun(r)
 	}
-	if r.provider, err = r.newProvider(); err != nil {
+	gpus := gpu.RuleOf(cmp.Or(o.GPULabel, in.GPULabel), in.Settings.Flags, in.AllGroups(), in.InitialNodes())
+	if r.provider, err = r.newProvider(gpus); err != nil {
 		return nil, err
 	}
 	if err := r.checkPrices(); err != nil {
 		return nil, err
 	}
-	done := r.watch.time("boot")
+	done := r.watch.Time("boot")
 	r.plane, err = r.bootPlane(ctx)
 	done()
 	if err != nil {
@@ -82,7 +89,7 @@ func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error)
 		}
 	}()
 	r.cluster = virtual.New(r.plane, r.lives())
-	done = r.watch.time("apply")
+	done = r.watch.Time("apply")
 	err = r.cluster.Apply(ctx, in.Initial)
 	done()
 	if err != nil {
@@ -94,12 +101,13 @@ func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error)
 	if _, err := r.settle(ctx, in.Start); err != nil {
 		return nil, err
 	}
-	r.ledger = ledger.New(in, r.provider, r.plane.Cluster())
-	r.warnOfGPUs()
+	r.ledger = ledger.New(in, r.provider, r.plane.Objects())
+	r.warnOfGPUs(gpus)
 	r.ledger.CompareUntil = func() time.Time { return r.boundary(r.in.End) }
-	r.faults = newNodeFaults(r)
+	r.faults = nodefaults.New(in.NodeFaults, r.cluster, r.provider, r.ledger)
 	if r.opts.Signs {
-		r.signs = newSigns(r)
+		client, _ := r.plane.Client()
+		r.signs = signs.New(client, r.cluster)
 	}
 	if err := r.newControllers(); err != nil {
 		return nil, err
@@ -107,8 +115,7 @@ func newRun(ctx context.Context, in *trace.Input, o options) (_ *run, err error)
 	return r, r.newEngine(in.Settings)
 }
 
-func (r *run) newProvider() (*cloudprovider.Provider, error) {
-	gpus := r.gpus()
+func (r *run) newProvider(gpus gpu.Rule) (*cloudprovider.Provider, error) {
 	return cloudprovider.New(r.in.NodeGroups, cloudprovider.Options{
 		Start:          r.in.Start,
 		ProvisionDelay: r.in.ProvisionDelays,
@@ -118,11 +125,22 @@ func (r *run) newProvider() (*cloudprovider.Provider, error) {
 		Prices:         r.opts.prices,
 		TemplatePods:   r.in.StaticPods,
 		GroupOptions:   r.in.GroupOptions,
-		GPULabel:       gpus.label,
-		IgnoreGPUs:     gpus.ignored,
+		GPULabel:       gpus.Label,
+		IgnoreGPUs:     gpus.Ignored,
 		ResourceLimits: r.in.ResourceLimits,
 		Later:          r.in.LaterGroups(),
 	})
+}
+
+// warnOfGPUs puts into the report which limits of GPUs bind nothing.
+func (r *run) warnOfGPUs(rule gpu.Rule) {
+	flags := slices.Concat(r.in.Settings.Flags, r.opts.Flags)
+	for _, c := range r.in.SettingsChanges {
+		flags = append(flags, c.Settings.Flags...)
+	}
+	for _, w := range gpu.Unbound(rule, flags, r.in.AllGroups(), r.in.InitialNodes()) {
+		r.ledger.Warn(w)
+	}
 }
 
 // adopt hands the nodes that exist at the start to their groups and asks for those that were on their way.

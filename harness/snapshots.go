@@ -14,6 +14,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/agreement"
+	"github.com/scalehist/scalehist/harness/gpu"
+	"github.com/scalehist/scalehist/harness/runinfo"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -54,9 +56,9 @@ type snapshotPlayback struct {
 	from  *scalehist.ReplayReport
 	opts  options
 	out   *scalehist.ReplayReport
-	watch *stopwatch
+	watch *runinfo.Stopwatch
 	// moments are those of its own decisions.
-	moments scalehist.MomentKeeper
+	moments scalehist.MomentsBuilder
 }
 
 func newSnapshotPlayback(from *scalehist.ReplayReport, o options) (*snapshotPlayback, error) {
@@ -64,7 +66,7 @@ func newSnapshotPlayback(from *scalehist.ReplayReport, o options) (*snapshotPlay
 	if err != nil {
 		return nil, err
 	}
-	return &snapshotPlayback{from: from, opts: o, watch: newStopwatch(), out: &scalehist.ReplayReport{
+	return &snapshotPlayback{from: from, opts: o, watch: runinfo.Start(), out: &scalehist.ReplayReport{
 		Version: scalehist.ReportVersion, Scenario: from.Scenario, Playback: scalehist.PlaybackSnapshots,
 		StartTime: from.StartTime, EndTime: from.EndTime, BatchInterval: from.BatchInterval,
 		ScaledUpNodeGroups: map[string]int{}, ScaledDownNodeGroups: map[string]int{}, ScaledUpNodes: []scalehist.ScaledNode{},
@@ -112,7 +114,7 @@ func (p *snapshotPlayback) event(ctx context.Context, first, n int) (err error) 
 	e := scalehist.EventReplay{At: state.At, Recorded: nonNil(p.asked(first, n, &state))}
 	for loop := range maxLoopsAtOnce {
 		before := stateNow(state.At, state.Objects, provider, state.Backoff)
-		done := p.watch.time("decide")
+		done := p.watch.Time("decide")
 		d, err := engine.RunOnce(ctx, state.At)
 		done()
 		if err != nil {
@@ -160,9 +162,9 @@ func (p *snapshotPlayback) standing(s *scalehist.ClusterState) (*cloudprovider.P
 			leaving[name] = true
 		}
 	}
-	gpus := gpus(p.opts.GPULabel, p.from.Settings.Flags, groups, s.Objects.Nodes)
+	gpus := gpu.RuleOf(p.opts.GPULabel, p.from.Settings.Flags, groups, s.Objects.Nodes)
 	provider, err := cloudprovider.New(groups, cloudprovider.Options{Start: s.At, Prices: p.opts.prices, TemplatePods: pods,
-		ProvisionDelay: delaysOf(p.from.NodeGroups, groups), GPULabel: gpus.label, IgnoreGPUs: gpus.ignored})
+		ProvisionDelay: delaysOf(p.from.NodeGroups, groups), GPULabel: gpus.Label, IgnoreGPUs: gpus.Ignored})
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +277,7 @@ func (p *snapshotPlayback) finish() *scalehist.ReplayReport {
 		r.Moments = p.moments.Moments()
 	}
 	r.Agreement = agreement.OfEvents(r.Events)
-	r.Run = p.runInfo()
+	r.Run = p.watch.Info(Memory) // whatever else is chosen
 	return r
 }
 
@@ -296,8 +298,8 @@ func resized(provider *cloudprovider.Provider) []scalehist.RecordedStep {
 // still is a cluster in which nothing happens.
 type still struct{ objects *scalehist.Objects }
 
-// Cluster implements scalehist.Cluster.
-func (c still) Cluster() *scalehist.Objects { return c.objects }
+// Objects implements scalehist.Cluster.
+func (c still) Objects() *scalehist.Objects { return c.objects }
 
 // Evict implements scalehist.Cluster: it refuses.
 func (c still) Evict(_ context.Context, namespace, name string) error {

@@ -153,7 +153,7 @@ func (l *loop) waitsForMore() bool {
 
 // request is the cluster as it is now.
 func (l *loop) request() *Request {
-	objects := l.cluster.Cluster()
+	objects := l.cluster.Objects()
 	o := &l.o
 	r := &Request{Now: l.now, Objects: objects, Parallelism: o.Parallelism, Terms: Terms{NodeGroupOf: map[string]string{}, Prices: l.provider.Prices(),
 		Strategy: o.Strategy, Scoring: o.Scoring, Weights: o.Weights,

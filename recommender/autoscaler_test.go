@@ -23,7 +23,7 @@ type testCluster struct {
 	refuse  bool
 }
 
-func (c *testCluster) Cluster() *scalehist.Objects { return &c.objects }
+func (c *testCluster) Objects() *scalehist.Objects { return &c.objects }
 
 func (c *testCluster) Evict(_ context.Context, namespace, name string) error {
 	if c.refuse {
@@ -223,7 +223,7 @@ func TestAutoscalerLetsANodeStay(t *testing.T) {
 		notes = append(notes, d.Notes...)
 		at, ok = r.a.NextWork()
 	}
-	if len(notes) != 1 || notes[0] != "node a-1 stays: 1 pod could not be evicted within 2m0s: the budget needs it" {
+	if len(notes) != 1 || notes[0] != "node a-1 is not removed: 1 pod could not be evicted within 2m0s: the budget needs it" {
 		t.Errorf("%q", notes)
 	}
 	if scalehist.HasTaint(r.cluster.objects.Nodes[1], scalehist.ToBeDeletedTaint) {

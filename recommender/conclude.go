@@ -66,7 +66,7 @@ func (p *planner) conclude(ctx context.Context, strategy Strategy, base *planner
 		return nil, err
 	}
 	if p.req.Constraints.ScaleDown != nil {
-		if r.ScaleDowns, r.Stays, err = p.consolidate(ctx); err != nil {
+		if r.ScaleDowns, r.Unremovable, err = p.consolidate(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -3,7 +3,6 @@ package recommender
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/scalehist/scalehist"
@@ -26,7 +25,7 @@ func (l *loop) explain(r *Recommendation) {
 		d.UnschedulablePods = append(d.UnschedulablePods, u.Pod)
 	}
 	d.PodsRemaining = len(r.Unplaced)
-	sort.Strings(d.UnschedulablePods)
+	slices.Sort(d.UnschedulablePods)
 	d.Options = options(r)
 	for _, s := range r.Skipped {
 		d.Skipped = append(d.Skipped, scalehist.GroupReason(s))
@@ -46,8 +45,8 @@ func (l *loop) explain(r *Recommendation) {
 	for _, s := range r.ScaleDowns {
 		d.Unneeded = append(d.Unneeded, s.Node)
 	}
-	sort.Strings(d.Unneeded)
-	for _, s := range r.Stays {
+	slices.Sort(d.Unneeded)
+	for _, s := range r.Unremovable {
 		d.Unremovable = append(d.Unremovable, scalehist.NodeReason(s))
 	}
 }
@@ -79,7 +78,7 @@ func options(r *Recommendation) []scalehist.Option {
 			break
 		}
 		o.Reason = strings.Join(reasons, "; ")
-		sort.Strings(o.PodNames)
+		slices.Sort(o.PodNames)
 		o.PodNames = o.PodNames[:min(len(o.PodNames), mostNames)]
 		out = append(out, o)
 	}

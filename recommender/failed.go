@@ -22,7 +22,7 @@ func (l *loop) fail(group, reason string) {
 // deleted, and their group is backed off.
 func (l *loop) removeFailed(ctx context.Context) {
 	registered := map[string]bool{}
-	for _, n := range l.cluster.Cluster().Nodes {
+	for _, n := range l.cluster.Objects().Nodes {
 		registered[n.Name] = true
 	}
 	seen := map[string]bool{}

@@ -20,8 +20,8 @@ type Recommendation struct {
 	Steps []Step `json:"steps,omitempty"`
 	// Skipped are the groups that could not grow at all.
 	Skipped []GroupReason `json:"skipped,omitempty"`
-	// Stays are the nodes that were looked at and do not go.
-	Stays []NodeReason `json:"stays,omitempty"`
+	// Unremovable are the nodes that were looked at and are not removed.
+	Unremovable []NodeReason `json:"unremovable,omitempty"`
 	// Cost is what the nodes of all groups cost in an hour; nil without prices.
 	Cost *Cost `json:"cost,omitempty"`
 	// Optimality says how far the scale-up is from the best there is.

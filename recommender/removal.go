@@ -105,7 +105,7 @@ func (l *loop) start(ctx context.Context, s ScaleDown) error {
 }
 
 func (l *loop) node(name string) *corev1.Node {
-	for _, n := range l.cluster.Cluster().Nodes {
+	for _, n := range l.cluster.Objects().Nodes {
 		if n.Name == name {
 			return n
 		}
@@ -184,14 +184,14 @@ func (l *loop) advance(ctx context.Context, x *removal) bool {
 
 // stillThere says whether an evicted pod is still on the node.
 func (l *loop) stillThere(x *removal) bool {
-	return slices.ContainsFunc(l.cluster.Cluster().Pods, func(p *corev1.Pod) bool {
+	return slices.ContainsFunc(l.cluster.Objects().Pods, func(p *corev1.Pod) bool {
 		return p.Spec.NodeName == x.node && slices.Contains(x.leaving, podName(p))
 	})
 }
 
 // release lets a node stay after all.
 func (l *loop) release(ctx context.Context, x *removal, why string) {
-	l.note("node %s stays: %s", x.node, why)
+	l.note("node %s is not removed: %s", x.node, why)
 	n := l.node(x.node)
 	if n == nil {
 		return

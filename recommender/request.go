@@ -95,7 +95,7 @@ type Range struct {
 
 // ScaleDownConstraints say which nodes may be recommended to go.
 type ScaleDownConstraints struct {
-	// UtilizationThreshold, 0 to 1: nodes of which a larger share of cpu or memory is asked for stay.
+	// UtilizationThreshold, 0 to 1: nodes of which a larger share of cpu or memory is asked for are unremovable.
 	UtilizationThreshold float64 `json:"utilizationThreshold"`
 	// IgnoreDaemonSets leaves DaemonSet pods out of the utilization.
 	IgnoreDaemonSets bool `json:"ignoreDaemonSets,omitempty"`

@@ -235,13 +235,13 @@ func TestConsolidation(t *testing.T) {
 			if diff := cmp.Diff(tc.want.downs, downs); diff != "" {
 				t.Errorf("nodes that go (-want +got):\n%s", diff)
 			}
-			for _, s := range got.Stays {
+			for _, s := range got.Unremovable {
 				if w, ok := tc.want.stays[s.Node]; !ok || !strings.Contains(s.Reason, w) {
 					t.Errorf("%s stays: %q, want %q", s.Node, s.Reason, w)
 				}
 			}
-			if len(got.Stays) != len(tc.want.stays) {
-				t.Errorf("stays %+v, want %v", got.Stays, tc.want.stays)
+			if len(got.Unremovable) != len(tc.want.stays) {
+				t.Errorf("stays %+v, want %v", got.Unremovable, tc.want.stays)
 			}
 			nodes := float64(len(r.Objects.Nodes))
 			if c := got.Cost; approx(c.Before, 0.2*nodes) != 0 || approx(c.After, 0.2*(nodes-float64(len(downs)))) != 0 {

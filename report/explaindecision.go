@@ -20,7 +20,7 @@ type Part struct {
 const PartPods = "pods"
 
 // ExplainDecision says what a loop did and why, part by part: what came of it, the option that was chosen with its score, the
-// others, the groups that were left out, the nodes that are removed, that could be, and that stay, the pods that asked. Parts with
+// others, the groups that were left out, the nodes that are removed, that are unneeded, and that are unremovable, the pods that asked. Parts with
 // nothing to say are left out; the first one is always there.
 func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 	var out []Part
@@ -45,11 +45,11 @@ func ExplainDecision(r *scalehist.ReplayReport, d scalehist.Decision) []Part {
 	add("skipped: could not grow", reasonLines(d.Skipped))
 	add("rejected: would have helped none", reasonLines(d.Rejected))
 	add("in backoff", backoffLines(r, d))
-	add("nodes that go", goingLines(r, d))
+	add("nodes to remove", goingLines(r, d))
 	if len(d.Unneeded) > 0 {
-		add("nodes that could go", []string{strings.Join(d.Unneeded, ", ")})
+		add("unneeded nodes", []string{strings.Join(d.Unneeded, ", ")})
 	}
-	add("nodes that stay", stayLines(d))
+	add("unremovable nodes", unremovableLines(d))
 	add(PartPods, podLines(d))
 	add("notes", slices.Clone(d.Notes))
 	var events []string
@@ -153,11 +153,11 @@ func goingLines(r *scalehist.ReplayReport, d scalehist.Decision) []string {
 	return out
 }
 
-// stayLines names the nodes of one reason once.
-func stayLines(d scalehist.Decision) []string {
+// unremovableLines names the nodes of one reason once.
+func unremovableLines(d scalehist.Decision) []string {
 	nodes := map[string][]string{}
 	for _, n := range d.Unremovable {
-		why := whyStays(n.Reason)
+		why := whyUnremovable(n.Reason)
 		nodes[why] = append(nodes[why], n.Node)
 	}
 	var out []string

@@ -10,8 +10,8 @@ import (
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
-// stays says why a node stays, by upstream's word for it (simulator.UnremovableReason).
-var stays = map[string]string{
+// unremovableReasons says why a node is unremovable, by upstream's word for it (simulator.UnremovableReason).
+var unremovableReasons = map[string]string{
 	"NotUnderutilized":             "it is used too much",
 	"NoPlaceToMovePods":            "its pods fit nowhere else",
 	"BlockedByPod":                 "a pod must not be moved",
@@ -41,11 +41,11 @@ var blocks = map[string]string{
 	"UnexpectedError":          "of an error",
 }
 
-// whyStays turns "BlockedByPod: default/web-1 NotEnoughPdb" into words.
-func whyStays(reason string) string {
+// whyUnremovable turns "BlockedByPod: default/web-1 NotEnoughPdb" into words.
+func whyUnremovable(reason string) string {
 	reason = strings.TrimPrefix(reason, "RecentlyUnremovable: ")
 	code, detail, _ := strings.Cut(reason, ": ")
-	text, ok := stays[code]
+	text, ok := unremovableReasons[code]
 	if !ok {
 		return reason
 	}
@@ -149,7 +149,7 @@ func unremovable(d scalehist.Decision, name string) []string {
 	return out
 }
 
-// verdict is what a decision says about a node that stays.
+// verdict is what a decision says about a node that is not removed.
 func (e *explainer) verdict(d scalehist.Decision, name string, unneeded bool, since time.Time) string {
 	reasons := unremovable(d, name)
 	switch {
@@ -159,11 +159,11 @@ func (e *explainer) verdict(d scalehist.Decision, name string, unneeded bool, si
 		if code, _, _ := strings.Cut(reasons[0], ":"); code == "NotUnneededLongEnough" {
 			return fmt.Sprintf("it is unneeded since %s, not for long enough yet.", offset(e.r, since))
 		}
-		return fmt.Sprintf("it is unneeded since %s and stays for now: %s.", offset(e.r, since), whyStays(reasons[0]))
+		return fmt.Sprintf("it is unneeded since %s, but unremovable for now: %s.", offset(e.r, since), whyUnremovable(reasons[0]))
 	case unneeded && !slices.ContainsFunc(d.Deleting, func(n scalehist.NodeDeletion) bool { return n.Node == name }):
 		return fmt.Sprintf("it is unneeded since %s.", offset(e.r, since))
 	case len(reasons) > 0:
-		return fmt.Sprintf("it stays: %s.", whyStays(reasons[0]))
+		return fmt.Sprintf("it is unremovable: %s.", whyUnremovable(reasons[0]))
 	}
 	return ""
 }

@@ -202,7 +202,7 @@ func becauseDown(d scalehist.Decision) []string {
 	}
 	for _, code := range keys(names) {
 		if code != "NotUnneededLongEnough" && code != "CurrentlyBeingDeleted" { // among the unneeded and removed ones
-			out = append(out, fmt.Sprintf("- stay, %s: %s", code, some(names[code], 10)))
+			out = append(out, fmt.Sprintf("- unremovable, %s: %s", code, some(names[code], 10)))
 		}
 	}
 	return out

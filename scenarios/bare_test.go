@@ -56,7 +56,7 @@ func copies[T comparable](given []T, known map[T]T, copyOf func(T) T) ([]T, map[
 	return out, kept
 }
 
-func (c *bareCluster) Cluster() *scalehist.Objects {
+func (c *bareCluster) Objects() *scalehist.Objects {
 	o := c.objects
 	return &o
 }
@@ -87,7 +87,7 @@ func (c *bareCluster) Evict(_ context.Context, namespace, name string) error {
 	}
 	c.objects.Pods = slices.Delete(slices.Clone(c.objects.Pods), at, at+1)
 	// How long it takes to stop is the virtual cluster's to know: what is left of it there is left here.
-	for _, p := range c.beside.Cluster().Pods {
+	for _, p := range c.beside.Objects().Pods {
 		if p.UID == pod.UID {
 			c.objects.Pods = append(c.objects.Pods, p.DeepCopy())
 		}
@@ -175,7 +175,7 @@ func (t *twins) Work(ctx context.Context, now time.Time) (scalehist.Decision, er
 
 // both does the same on both. Where they part is an error, which ends the replay.
 func (t *twins) both(now time.Time, do func(*virtualca.Autoscaler) (scalehist.Decision, error)) (scalehist.Decision, error) {
-	t.cluster.see(t.env.Cluster.Cluster())
+	t.cluster.see(t.env.Cluster.Objects())
 	t.provider.Advance(now)
 	if diff := cmp.Diff(t.env.Provider.Groups(), t.provider.Groups()); diff != "" {
 		return scalehist.Decision{}, fmt.Errorf("before the loop at %s the node groups part (-kvcl +bare):\n%s", now, diff)

@@ -45,7 +45,7 @@ var _ = Describe("The signs of an autoscaler in the virtual cluster", func() {
 		_, err = r.Replay(ctx, r.RecordDuration())
 		Expect(err).NotTo(HaveOccurred())
 		var got []string
-		for _, c := range r.Plane().Cluster().ConfigMaps {
+		for _, c := range r.Plane().Objects().ConfigMaps {
 			got = append(got, c.Name)
 		}
 		Expect(got).To(Equal(want))

@@ -126,7 +126,7 @@ func (l *loop) fail(ctx context.Context, x *deletion, why string) {
 		text = "failed to drain and delete node: " + why
 	}
 	l.event("ScaleDownFailed", "Node/"+x.node, text)
-	l.note("node %s stays: %s", x.node, text)
+	l.note("node %s is not removed: %s", x.node, text)
 	l.release(ctx, x.node)
 	l.a.down.cooldown.of(x.group).failed = l.now
 	if x.together == 0 {

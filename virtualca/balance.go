@@ -1,7 +1,8 @@
 package virtualca
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 
 	"github.com/scalehist/scalehist"
 )
@@ -19,7 +20,7 @@ func balance(groups []scalehist.NodeGroup, n int) []scalehist.ScaleUp {
 		plan = append(plan, scalehist.ScaleUp{NodeGroup: g.Name, From: g.TargetSize, To: g.TargetSize, Max: g.MaxSize})
 		free += g.MaxSize - g.TargetSize
 	}
-	sort.SliceStable(plan, func(i, j int) bool { return plan[i].From < plan[j].From })
+	slices.SortStableFunc(plan, func(a, b scalehist.ScaleUp) int { return cmp.Compare(a.From, b.From) })
 	for n = min(n, free); n > 0; n-- {
 		smallest := -1
 		for i := range plan {

@@ -1,7 +1,8 @@
 package virtualca
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -39,7 +40,7 @@ func (l *loop) candidates() []*corev1.Node {
 		}
 		all = append(all, candidate{n, rank})
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].rank < all[j].rank })
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
 	out := make([]*corev1.Node, len(all))
 	for i := range all {
 		out[i] = all[i].node

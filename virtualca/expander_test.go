@@ -24,7 +24,7 @@ func weigh(t *testing.T, s config.Settings, prices *prices.Table, options []*exp
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &loop{a: a, now: testStart, d: &scalehist.Decision{}, objects: a.cluster.Cluster()}
+	l := &loop{a: a, now: testStart, d: &scalehist.Decision{}, objects: a.cluster.Objects()}
 	l.refresh()
 	best := l.choose(options)
 	l.report(options, best)

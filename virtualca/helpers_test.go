@@ -34,7 +34,7 @@ type testCluster struct {
 	atOnce, passed int
 }
 
-func (c *testCluster) Cluster() *scalehist.Objects { return &c.objects }
+func (c *testCluster) Objects() *scalehist.Objects { return &c.objects }
 
 func (c *testCluster) Evict(_ context.Context, namespace, name string) error {
 	c.evicted = append(c.evicted, name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,7 +65,7 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 	l := a.newLoop(now, &d)
 	err := l.work(ctx)
 	if err == nil {
-		l.objects = a.cluster.Cluster()
+		l.objects = a.cluster.Objects()
 		err = l.run(ctx)
 	}
 	if err == nil {
@@ -204,7 +203,7 @@ func (l *loop) cleanUp(ctx context.Context) error {
 		l.event("ClusterAutoscalerCleanup", "Node/"+n.Name, "marking the node as schedulable")
 	}
 	if changed {
-		l.objects = l.a.cluster.Cluster()
+		l.objects = l.a.cluster.Objects()
 	}
 	return nil
 }
@@ -270,7 +269,7 @@ func (l *loop) scaleUpIfNeeded(ctx context.Context) error {
 	for _, p := range pods {
 		l.d.UnschedulablePods = append(l.d.UnschedulablePods, podName(p))
 	}
-	sort.Strings(l.d.UnschedulablePods)
+	slices.Sort(l.d.UnschedulablePods)
 	switch total := l.a.settings.MaxNodesTotal; {
 	case len(pods) == 0:
 		l.d.Outcome = scalehist.ScaleUpNotNeeded

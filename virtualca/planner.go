@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -73,7 +72,7 @@ func (l *loop) scaleDown(ctx context.Context) error {
 		return fmt.Errorf("scale-down: %w", err)
 	}
 	l.d.Unneeded = append([]string(nil), l.a.down.order...)
-	sort.Strings(l.d.Unneeded)
+	slices.Sort(l.d.Unneeded)
 	switch why := l.inCooldown(); {
 	case why != "":
 		l.d.ScaleDown = scalehist.ScaleDownInCooldown

@@ -114,7 +114,7 @@ func newLoop(t *testing.T, c *testCluster, groups []scalehist.NodeGroup, s confi
 		t.Fatal(err)
 	}
 	l := a.newLoop(testStart, &scalehist.Decision{Loop: 1})
-	l.objects = c.Cluster()
+	l.objects = c.Objects()
 	l.refresh()
 	l.listNodes()
 	for _, n := range l.nodes {

@@ -1,7 +1,8 @@
 package virtualca
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +48,7 @@ func (l *loop) updateStatus() {
 			ScaleUp: scaleUp, ScaleDown: l.scaleDownStatus(g.Name, candidates[g.Name]),
 		})
 	}
-	sort.Slice(s.NodeGroups, func(i, j int) bool { return s.NodeGroups[i].Name < s.NodeGroups[j].Name })
+	slices.SortFunc(s.NodeGroups, func(a, b status.Group) int { return cmp.Compare(a.Name, b.Name) })
 	unready := 0
 	for _, n := range l.resourceUnready {
 		unready += n

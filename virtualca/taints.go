@@ -14,7 +14,7 @@ import (
 
 // markToBeDeleted taints a node and, by --cordon-node-before-terminating, closes it.
 func (l *loop) markToBeDeleted(ctx context.Context, name string) error {
-	n := nodeNamed(l.a.cluster.Cluster(), name)
+	n := nodeNamed(l.a.cluster.Objects(), name)
 	if n == nil {
 		return fmt.Errorf("node %s is gone", name)
 	}
@@ -34,7 +34,7 @@ func (l *loop) markToBeDeleted(ctx context.Context, name string) error {
 // release takes the deletion taint off a node that stays and opens it again. What fails is noted: the next autoscaler
 // cleans up.
 func (l *loop) release(ctx context.Context, name string) {
-	n := nodeNamed(l.a.cluster.Cluster(), name)
+	n := nodeNamed(l.a.cluster.Objects(), name)
 	if n == nil || !scalehist.HasTaint(n, toBeDeletedTaint) {
 		return
 	}

@@ -70,7 +70,7 @@ func (l *loop) work(ctx context.Context) error {
 
 // advance takes one removal a step further.
 func (l *loop) advance(ctx context.Context, x *deletion) {
-	objects := l.a.cluster.Cluster()
+	objects := l.a.cluster.Objects()
 	node := nodeNamed(objects, x.node)
 	if node == nil {
 		l.a.down.deletions.end(x)

@@ -1,11 +1,9 @@
 package foresight
 
 import (
-	"fmt"
 	"html/template"
 	"io"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/scalehist/scalehist/internal/curvepage"
@@ -22,60 +20,34 @@ const (
 // page is what the template shows.
 type page struct {
 	*Report
-	Head   []string
-	Series []pageSeries
+	Charts []curvepage.Chart
 	Left   int
 	Text   string
 }
 
-type pageSeries struct {
-	Title string
-	Rows  []pageRow
-	Open  bool
-	SVG   template.HTML
-}
-
-type pageRow struct {
-	Mark  string
-	Best  bool
-	Cells []string
-}
-
-// The texts of reports are escaped by html/template, and the SVG by curveplot.
-var pageTemplate = template.Must(template.New("page").Parse(`<h1>Forecasts of {{.Source}}</h1>
+var body = curvepage.Body(`<h1>Forecasts of {{.Source}}</h1>
 <p>{{.From.UTC.Format "2006-01-02 15:04"}} to {{.To.UTC.Format "2006-01-02 15:04"}} UTC, values every {{.Step}}. Predicted is the most within {{.Lead}}, with a season of {{.Season}}; each forecast has seen what came before.</p>
-{{range .Series}}<details{{if .Open}} open{{end}}><summary>{{.Title}}</summary>
-<div class="scroll"><table><tr><th></th>{{range $.Head}}<th>{{.}}</th>{{end}}</tr>
-{{range .Rows}}<tr{{if .Best}} class="front"{{end}}><td>{{.Mark}}</td>{{range .Cells}}<td>{{.}}</td>{{end}}</tr>
-{{end}}</table></div>
-{{.SVG}}</details>
-{{end}}{{if .Left}}<p>{{.Left}} more series are left out: choose fewer with --workload or --metric.</p>
+{{template "charts" .Charts}}{{if .Left}}<p>{{.Left}} more series are left out: choose fewer with --workload or --metric.</p>
 {{end}}<p>* the smallest mean error.</p>
-{{range .Notes}}<p>{{.}}</p>
-{{end}}<details><summary>All numbers</summary><pre>{{.Text}}</pre></details>
-`))
+{{template "notes" .Notes}}{{template "numbers" .Text}}`)
 
 // HTML writes the report as one page for a browser; curves are in it with Options.Curves.
 func (r *Report) HTML(w io.Writer) error {
 	r = plaintext.Values(r)
-	p := page{Report: r, Head: head, Text: r.Text()}
+	p := page{Report: r, Text: r.Text()}
 	for i := range r.Series {
 		s := &r.Series[i]
-		if len(p.Series) >= maxCharts {
+		if len(p.Charts) >= maxCharts {
 			p.Left++
 			continue
 		}
-		one := pageSeries{Title: s.Series, Open: i < 3, SVG: template.HTML(r.Chart(i).SVG(false))}
+		table := curvepage.Table{Head: head}
 		for k := range s.Forecasts {
-			one.Rows = append(one.Rows, pageRow{mark(&s.Forecasts[k]), s.Forecasts[k].Best, s.cells(&s.Forecasts[k])})
+			table.Rows = append(table.Rows, curvepage.Row{Mark: mark(&s.Forecasts[k]), Best: s.Forecasts[k].Best, Cells: s.cells(&s.Forecasts[k])})
 		}
-		p.Series = append(p.Series, one)
+		p.Charts = append(p.Charts, curvepage.Chart{Title: s.Series, Open: i < 3, Table: &table, SVG: template.HTML(r.Chart(i).SVG(false))})
 	}
-	var body strings.Builder
-	if err := pageTemplate.Execute(&body, p); err != nil {
-		return fmt.Errorf("page: %w", err)
-	}
-	return curvepage.Write(w, p.Source+" · forecasts", body.String())
+	return curvepage.Write(w, p.Source+" · forecasts", body, p)
 }
 
 // Chart draws a series: for each forecast what it predicted over what came, with the moments that it missed most.

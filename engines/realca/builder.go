@@ -19,7 +19,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // builder writes scenarios. Objects that nothing else says so of are there at the start.
@@ -164,7 +164,7 @@ func (b *builder) pod(o owner) *corev1.Pod {
 		p.Annotations[k] = v
 	}
 	if o.shape.runFor > 0 {
-		p.Annotations[virtual.RunForAnnotation] = o.shape.runFor.String()
+		p.Annotations[podlife.RunForAnnotation] = o.shape.runFor.String()
 	}
 	if o.shape.terminates > 0 {
 		p.Annotations[terminatesAnnotation] = o.shape.terminates.String()

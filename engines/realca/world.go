@@ -25,7 +25,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // world is what is not the autoscaler, the scheduler and the API server: nodes, kubelets and controllers, all virtual.
@@ -286,7 +286,7 @@ func (w *world) remove(obj scalehist.Object) error {
 
 // createPod creates a pod that may have a place already, and then runs.
 func (w *world) createPod(p *corev1.Pod, f *podFacts) error {
-	for key, into := range map[string]*time.Duration{virtual.RunForAnnotation: &f.runFor, terminatesAnnotation: &f.terminates} {
+	for key, into := range map[string]*time.Duration{podlife.RunForAnnotation: &f.runFor, terminatesAnnotation: &f.terminates} {
 		if v, ok := p.Annotations[key]; ok {
 			d, err := time.ParseDuration(v)
 			if err != nil {
@@ -317,7 +317,7 @@ func (w *world) unwant(p *corev1.Pod) error {
 		return nil
 	}
 	f.unwanted = true
-	if p.Annotations[virtual.WhenDoneAnnotation] == "true" {
+	if p.Annotations[podlife.WhenDoneAnnotation] == "true" {
 		f.whenDone = true
 		if !f.finishing {
 			w.mu.Unlock()

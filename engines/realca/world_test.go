@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/internal/realprogram/realtest"
 )
 
@@ -89,7 +89,7 @@ func TestJobsSucceedAfterTheirTime(t *testing.T) {
 	b.placed(job, "std-1")
 	apply(t, w, scalehist.OpAdd, b.s.Initial...)
 	tidied := b.s.Initial[2].(*corev1.Pod).DeepCopy()
-	tidied.Annotations[virtual.WhenDoneAnnotation] = "true"
+	tidied.Annotations[podlife.WhenDoneAnnotation] = "true"
 	apply(t, w, scalehist.OpDelete, tidied)
 	realtest.Eventually(t, "the first pod did not succeed", func() bool { return w.find(t, "crunch-0").Status.Phase == corev1.PodSucceeded })
 	realtest.Eventually(t, "the second pod was not tidied up", func() bool { return w.find(t, "crunch-1") == nil })

@@ -42,16 +42,16 @@ func (m *keepMatcher) Match(actual any) (bool, error) {
 			return false, fmt.Errorf("unknown node %q: scenario %q never had it%s", node, r.Scenario, near.Suggest(node, known))
 		}
 		if d := removal(r, node); d != nil {
-			m.wrong = append(m.wrong, fmt.Sprintf("%s should have stayed: %s", node, report.Explain(r, *d)))
+			m.wrong = append(m.wrong, fmt.Sprintf("%s should not have been removed: %s", node, report.Explain(r, *d)))
 			continue
 		}
-		reasons := stayed(r, node)
+		reasons := unremovable(r, node)
 		if text := m.want[node]; !slices.ContainsFunc(reasons, func(s string) bool { return strings.Contains(s, text) }) && text != "" {
 			said := "no reason was given"
 			if len(reasons) > 0 {
 				said = "the reasons were " + strings.Join(reasons, "; ")
 			}
-			m.wrong = append(m.wrong, fmt.Sprintf("%s stayed, but not because of %q: %s", node, text, said))
+			m.wrong = append(m.wrong, fmt.Sprintf("%s was not removed, but not because of %q: %s", node, text, said))
 		}
 	}
 	return len(m.wrong) == 0, nil
@@ -69,8 +69,8 @@ func removal(r *scalehist.ReplayReport, node string) *scalehist.Decision {
 	return nil
 }
 
-// stayed are the reasons the autoscaler gave for keeping a node, each once.
-func stayed(r *scalehist.ReplayReport, node string) []string {
+// unremovable are the reasons the autoscaler gave for not removing a node, each once.
+func unremovable(r *scalehist.ReplayReport, node string) []string {
 	var out []string
 	for _, d := range r.Decisions {
 		for _, n := range d.Unremovable {
@@ -83,7 +83,7 @@ func stayed(r *scalehist.ReplayReport, node string) []string {
 }
 
 func (m *keepMatcher) FailureMessage(any) string {
-	lines := []string{fmt.Sprintf("scenario %q: nodes did not stay as they should", m.report.Scenario)}
+	lines := []string{fmt.Sprintf("scenario %q: nodes were not unremovable as they should be", m.report.Scenario)}
 	for _, w := range m.wrong {
 		lines = append(lines, "  ✗  "+strings.ReplaceAll(w, "\n", "\n     "))
 	}
@@ -91,5 +91,5 @@ func (m *keepMatcher) FailureMessage(any) string {
 }
 
 func (m *keepMatcher) NegatedFailureMessage(any) string {
-	return fmt.Sprintf("scenario %q: nodes stayed, and should not: %s", m.report.Scenario, strings.Join(slices.Sorted(maps.Keys(m.want)), ", "))
+	return fmt.Sprintf("scenario %q: nodes were unremovable, and should not be: %s", m.report.Scenario, strings.Join(slices.Sorted(maps.Keys(m.want)), ", "))
 }

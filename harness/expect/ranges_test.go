@@ -74,7 +74,7 @@ func TestRangesDecisionsAndMetrics(t *testing.T) {
 		"kept":                {expect.KeepNodes("a-small-1"), true, ""},
 		"kept because":        {expect.KeepNodesBecause(map[string]string{"a-small-1": "NotEnoughPdb"}), true, ""},
 		"not because":         {expect.KeepNodesBecause(map[string]string{"a-small-1": "NotReplicated"}), false, `not because of "NotReplicated": the reasons were BlockedByPod`},
-		"removed":             {expect.KeepNodes("a-small-0"), false, "a-small-0 should have stayed: +10m0s loop 60"},
+		"removed":             {expect.KeepNodes("a-small-0"), false, "a-small-0 should not have been removed: +10m0s loop 60"},
 		"first":               {expect.Decide(expect.Decided{Which: expect.FirstScaleUp, Timed: true, From: 20 * time.Second, To: time.Minute, NodeGroup: "b-large", Nodes: &three}), true, ""},
 		"first elsewhere":     {expect.Decide(expect.Decided{Which: expect.FirstScaleUp, NodeGroup: "a-small"}), false, "it chose b-large, want a-small"},
 		"first, other number": {expect.Decide(expect.Decided{Which: expect.FirstScaleUp, NodeGroup: "b-large", Nodes: &two}), false, "about 3 nodes of b-large, want 2"},

@@ -31,9 +31,9 @@ type ControlPlane interface {
 	// A victim of preemption terminates: it has a deletionTimestamp at the end of its grace period and the condition DisruptionTarget,
 	// and holds its room, for which the preemptor waits nominated, until somebody deletes it: there is no kubelet.
 	Settle(ctx context.Context, now time.Time) (Settled, error)
-	// Cluster lists the objects, with recorded or virtual times and UIDs. Valid until the next Apply or Settle.
-	Cluster() *scalehist.Objects
-	// Pod is the pod of that name that Cluster lists, nil if there is none, without a list of all of them.
+	// Objects lists them, with recorded or virtual times and UIDs. Valid until the next Apply or Settle.
+	Objects() *scalehist.Objects
+	// Pod is the pod of that name that Objects lists, nil if there is none, without a list of all of them.
 	Pod(namespace, name string) *corev1.Pod
 	// Evict asks the eviction subresource to remove a pod. A PodDisruptionBudget that refuses is ErrEvictionRefused.
 	Evict(ctx context.Context, namespace, name string) error

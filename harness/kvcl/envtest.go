@@ -133,8 +133,8 @@ func (e *EnvTest) Settle(ctx context.Context, now time.Time) (Settled, error) {
 	return settled, e.procs.lost(err)
 }
 
-// Cluster implements ControlPlane.
-func (e *EnvTest) Cluster() *scalehist.Objects { return e.plane.Cluster() }
+// Objects implements ControlPlane.
+func (e *EnvTest) Objects() *scalehist.Objects { return e.plane.Objects() }
 
 // Pod implements ControlPlane.
 func (e *EnvTest) Pod(namespace, name string) *corev1.Pod { return e.plane.Pod(namespace, name) }

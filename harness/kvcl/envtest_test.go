@@ -99,7 +99,7 @@ func TestPodsOfOtherSchedulers(t *testing.T) {
 	if len(s.Bindings) != 1 || len(s.Unschedulable) != 1 {
 		t.Errorf("settled %+v, want a bound and b with a reason", s)
 	}
-	for _, p := range e.Cluster().Pods {
+	for _, p := range e.Objects().Pods {
 		if p.Spec.SchedulerName != "volcano" {
 			t.Errorf("pod %s: scheduler %q, want the recorded one", p.Name, p.Spec.SchedulerName)
 		}
@@ -129,7 +129,7 @@ func TestSeesWhatOthersWrite(t *testing.T) {
 	if len(s.Bindings) != 1 || s.Bindings[0].Node != "n-0" {
 		t.Errorf("settled %+v, want a on n-0", s)
 	}
-	p := e.Cluster().Pods[0]
+	p := e.Objects().Pods[0]
 	if p.UID != "Pod/default/a#1" || !p.CreationTimestamp.Time.Equal(contract.Now) {
 		t.Errorf("pod %s of %s, want a virtual identity", p.UID, p.CreationTimestamp)
 	}
@@ -139,7 +139,7 @@ func TestSeesWhatOthersWrite(t *testing.T) {
 	if err := e.Observe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(e.Cluster().Pods); n != 0 {
+	if n := len(e.Objects().Pods); n != 0 {
 		t.Errorf("%d pods, want none", n)
 	}
 }

@@ -97,7 +97,7 @@ func TestTwoAtOnce(t *testing.T) {
 		}
 	}
 	for i, e := range []*kvcl.EnvTest{a, b} {
-		pods := e.Cluster().Pods
+		pods := e.Objects().Pods
 		if len(pods) != 1 || pods[0].Name != fmt.Sprintf("only-in-%d", i) {
 			t.Errorf("virtual cluster %d has %d pods, want its own one", i, len(pods))
 		}

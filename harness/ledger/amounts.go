@@ -9,7 +9,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // amounts holds one copy of each list of resources of a report: a thousand replicas ask for the same.
@@ -92,7 +92,7 @@ func (l *Ledger) offered(o *scalehist.Objects, only map[string]bool) map[string]
 		if only != nil && !only[p.Spec.NodeName] {
 			continue
 		}
-		if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || !virtual.FollowsNode(p) {
+		if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || !podlife.FollowsNode(p) {
 			continue
 		}
 		if taken[p.Spec.NodeName] == nil {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -20,7 +20,7 @@ type Ledger struct {
 	provider *cloudprovider.Provider
 
 	// Moments are the clusters that decisions were made about; what runs the autoscaler adds them.
-	Moments scalehist.MomentKeeper
+	Moments scalehist.MomentsBuilder
 
 	start, end   scalehist.ClusterSnapshot
 	groupsAtZero []scalehist.NodeGroup // and those that came since
@@ -104,7 +104,7 @@ func New(in *trace.Input, p *cloudprovider.Provider, o *scalehist.Objects) *Ledg
 	for _, p := range o.Pods {
 		l.holdBack(p)
 		// They count once they have lost their node: then they wait like any other.
-		if p.Spec.NodeName != "" && !virtual.FollowsNode(p) {
+		if p.Spec.NodeName != "" && !podlife.FollowsNode(p) {
 			l.pods[scalehist.NameOf(p)] = l.follow(p, in.Start)
 		}
 	}

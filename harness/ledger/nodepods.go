@@ -9,7 +9,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // nodePods follows the pods that belong to their node (those of DaemonSets, and static ones): they are nobody's demand, and take
@@ -46,7 +46,7 @@ func (n *nodePods) look(l *Ledger, o *scalehist.Objects) {
 			n.came(l, p)
 			continue
 		}
-		if was := old[0]; was != p && (was.Spec.NodeName != p.Spec.NodeName || virtual.FollowsNode(p) && p.Spec.NodeName != "" && !maps.Equal(n.asks[scalehist.NameOf(p)], l.asked(p))) {
+		if was := old[0]; was != p && (was.Spec.NodeName != p.Spec.NodeName || podlife.FollowsNode(p) && p.Spec.NodeName != "" && !maps.Equal(n.asks[scalehist.NameOf(p)], l.asked(p))) {
 			n.went(l, was)
 			n.came(l, p)
 		}
@@ -58,7 +58,7 @@ func (n *nodePods) look(l *Ledger, o *scalehist.Objects) {
 }
 
 func (n *nodePods) came(l *Ledger, p *corev1.Pod) {
-	if p.Spec.NodeName == "" || !virtual.FollowsNode(p) {
+	if p.Spec.NodeName == "" || !podlife.FollowsNode(p) {
 		return
 	}
 	n.on[p.UID] = l.byNode[p.Spec.NodeName]

@@ -8,6 +8,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 )
 
@@ -58,7 +59,7 @@ func (l *Ledger) fedPod(ch scalehist.Change, p *corev1.Pod) {
 	case scalehist.OpUpdate:
 		l.resizedPod(p)
 	case scalehist.OpDelete:
-		if p.Annotations[virtual.WhenDoneAnnotation] != "" {
+		if p.Annotations[podlife.WhenDoneAnnotation] != "" {
 			return // it goes when it has run its time
 		}
 		delete(l.gated, key)

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/trace"
 )
@@ -34,23 +32,6 @@ func (l *Ledger) Batches() int { return len(l.batches) }
 
 // FirstSettings are those of the start.
 func (l *Ledger) FirstSettings() scalehist.CASettings { return l.engineStart }
-
-// Node is a node and the time that it was in the cluster.
-type Node struct {
-	Object *corev1.Node
-	Group  string // "" for a node of no group
-	// Joined is the start of the replay for a node of the start; Gone is zero for one that is there.
-	Joined, Gone time.Time
-}
-
-// Nodes are all nodes there were, in the order in which they joined.
-func (l *Ledger) Nodes() []Node {
-	out := make([]Node, 0, len(l.nodeList))
-	for _, n := range l.nodeList {
-		out = append(out, Node{n.object, n.group, n.joined, n.gone})
-	}
-	return out
-}
 
 // finalBatches says in each batch what became of the pods it fed in, and where others got a node.
 func (l *Ledger) finalBatches() []scalehist.Batch {

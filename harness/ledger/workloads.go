@@ -111,12 +111,7 @@ func (l *Ledger) Workload(t time.Time, o scalehist.Workload, loaded bool) {
 		w.results = append(w.results, r)
 	}
 	r.Final, r.Peak = at.Wanted, max(r.Peak, at.Wanted)
-	switch last := len(r.Replicas) - 1; {
-	case last >= 0 && r.Replicas[last].Offset == at.Offset:
-		r.Replicas[last] = at
-	case last < 0 || r.Replicas[last].Wanted != at.Wanted || r.Replicas[last].Ready != at.Ready:
-		r.Replicas = append(r.Replicas, at)
-	}
+	r.Replicas = changed(r.Replicas, at, func(o *scalehist.ReplicasAt) *scalehist.Duration { return &o.Offset })
 	if o.SizedBy != "" {
 		r.SizedBy = o.SizedBy
 	}
@@ -185,15 +180,23 @@ func (w *workloads) requests(r *scalehist.WorkloadResult, offset scalehist.Durat
 	}
 }
 
-// asked adds what is asked for from an offset on, if that is something else.
 func asked(list []scalehist.RequestsAt, at scalehist.RequestsAt) []scalehist.RequestsAt {
-	switch last := len(list) - 1; {
-	case last >= 0 && list[last].Offset == at.Offset:
-		list[last] = at
-	case last < 0 || list[last].CPU != at.CPU || list[last].Memory != at.Memory:
-		return append(list, at)
+	return changed(list, at, func(o *scalehist.RequestsAt) *scalehist.Duration { return &o.Offset })
+}
+
+// changed adds what is so from an offset on, if something else was; of one offset the last counts.
+func changed[T comparable](list []T, at T, offset func(*T) *scalehist.Duration) []T {
+	if n := len(list); n > 0 {
+		last := list[n-1]
+		if *offset(&last) == *offset(&at) {
+			list[n-1] = at
+			return list
+		}
+		if *offset(&last) = *offset(&at); last == at {
+			return list
+		}
 	}
-	return list
+	return append(list, at)
 }
 
 // Killed notes a container of a workload's pod that ran out of memory.

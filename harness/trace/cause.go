@@ -18,7 +18,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // replacementWithin bounds how long after an eviction the owner's next new pod counts as the replacement. The
@@ -99,15 +99,15 @@ func (r *recorded) standing(in *Input, d *demands) (initial []scalehist.Change, 
 		case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
 		case p.Spec.NodeName != "" && nodes[p.Spec.NodeName]:
 			put(withoutLives(p))
-		case virtual.FollowsNode(p):
+		case podlife.FollowsNode(p):
 			// The virtual cluster gives each node its DaemonSet pods.
 		case r.departed[p.Spec.NodeName] && !d.effect[p.UID] && (p.DeletionTimestamp != nil || disruption(p) != nil):
 			// It was evicted, and its replacement exists already.
 		case p.Spec.NodeName != "":
 			in.Warnings = append(in.Warnings, fmt.Sprintf("pod %s stood on node %s at the start, which is not there: it starts pending", scalehist.NameOf(p), p.Spec.NodeName))
-			pending = append(pending, virtual.AsPending(p.DeepCopy()))
+			pending = append(pending, podlife.AsPending(p.DeepCopy()))
 		default:
-			pending = append(pending, virtual.AsPending(p.DeepCopy()))
+			pending = append(pending, podlife.AsPending(p.DeepCopy()))
 		}
 	}
 	return initial, pending
@@ -194,7 +194,7 @@ func ready(n *corev1.Node) corev1.ConditionStatus {
 // podCause: creations, deletions and changes of what the pod asks for. Bindings, status, evictions and the pods that
 // replace evicted ones are effects, and so are the pods of DaemonSets and kubelets, which follow their node.
 func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Object, d *demands, in *Input) (scalehist.Change, bool) {
-	if virtual.FollowsNode(p) {
+	if podlife.FollowsNode(p) {
 		return ch, false
 	}
 	switch ch.Op {
@@ -202,7 +202,7 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 		if d.replacement[p.UID] {
 			return ch, false
 		}
-		ch.Object = d.finite(virtual.AsPending(p.DeepCopy()))
+		ch.Object = d.finite(podlife.AsPending(p.DeepCopy()))
 		return ch, true
 	case scalehist.OpDelete:
 		if d.effect[p.UID] {
@@ -215,9 +215,9 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 		}
 		if _, finished := d.ran[first.UID]; finished {
 			// Tidying up follows the end of the run, which comes at another time here.
-			ch.Object = annotated(first, virtual.WhenDoneAnnotation, "true")
+			ch.Object = annotated(first, podlife.WhenDoneAnnotation, "true")
 		} else {
-			ch.Object = annotated(first, virtual.TerminationAnnotation, "0s") // it is gone at this instant
+			ch.Object = annotated(first, podlife.TerminationAnnotation, "0s") // it is gone at this instant
 		}
 		return ch, true
 	}
@@ -229,7 +229,7 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 		return ch, false
 	}
 	first := d.first(p)
-	next := d.finite(virtual.AsPending(p.DeepCopy()))
+	next := d.finite(podlife.AsPending(p.DeepCopy()))
 	next.Name, next.UID = first.Name, first.UID
 	next.Spec.NodeName = was.Spec.NodeName
 	ch.Object = next
@@ -240,7 +240,7 @@ func podCause(ch scalehist.Change, p *corev1.Pod, state map[string]scalehist.Obj
 func (d *demands) deletion(ch scalehist.Change, p *corev1.Pod) scalehist.Change {
 	ch.Op, ch.Object = scalehist.OpDelete, d.first(p)
 	if stop := d.stops[p.UID]; stop >= 0 {
-		ch.Object = annotated(d.first(p), virtual.TerminationAnnotation, stop.String())
+		ch.Object = annotated(d.first(p), podlife.TerminationAnnotation, stop.String())
 	}
 	return ch
 }
@@ -355,7 +355,7 @@ func ownerKind(p *corev1.Pod) string {
 
 // withRunFor marks a pod that finished by itself with how long it ran.
 func withRunFor(p *corev1.Pod, d time.Duration) *corev1.Pod {
-	return annotated(p, virtual.RunForAnnotation, d.String())
+	return annotated(p, podlife.RunForAnnotation, d.String())
 }
 
 func annotated(p *corev1.Pod, key, value string) *corev1.Pod {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 const (
@@ -315,14 +315,14 @@ func TestFinishedPodsRunAsLong(t *testing.T) {
 	want := map[string]string{"plain": "30s", "gated": "30s", "instant": "1ms", "first": "45s", "standing": "38s"}
 	got := map[string]string{}
 	for _, ch := range append(in.Initial, in.Changes...) {
-		if d, ok := ch.Object.GetAnnotations()[virtual.RunForAnnotation]; ok {
+		if d, ok := ch.Object.GetAnnotations()[podlife.RunForAnnotation]; ok {
 			got[ch.Object.GetName()] = d
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("run for (-want +got):\n%s", diff)
 	}
-	if p := changedPod(t, in, scalehist.OpUpdate, "gated"); p.Annotations[virtual.RunForAnnotation] != "30s" {
+	if p := changedPod(t, in, scalehist.OpUpdate, "gated"); p.Annotations[podlife.RunForAnnotation] != "30s" {
 		t.Errorf("ungated pod has annotations %v, want its run time kept", p.Annotations)
 	}
 	wantLines := []string{"+5s add Pod plain", "+5s add Pod gated", "+5s add Pod instant", "+5s add Pod first", "+6s update Pod gated"}

@@ -3,7 +3,6 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/historytest"
 )
 
 // epoch is where the logs of these tests start.
@@ -60,20 +60,7 @@ func newLog() *objectLog {
 // history imports the log and opens what came of it.
 func (l *objectLog) history(t *testing.T) *history.DB {
 	t.Helper()
-	dst := filepath.Join(t.TempDir(), "log.db")
-	if _, err := history.Import(t.Context(), strings.NewReader(l.String()), dst, history.ImportOptions{Name: "log.jsonl"}); err != nil {
-		t.Fatal(err)
-	}
-	db, err := history.Open(t.Context(), dst)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return historytest.Import(t, strings.NewReader(l.String()), "log.jsonl")
 }
 
 // input is what a replay of a window of the log feeds in; zero offsets are the log's own bounds.

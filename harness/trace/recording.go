@@ -85,7 +85,7 @@ func (r *Recording) read(ctx context.Context, w Window) (*Input, error) {
 		return nil, in.Check()
 	}
 	var err error
-	if in.Warnings, err = gaps(ctx, db, w); err != nil {
+	if in.Warnings, err = watched(ctx, db, w); err != nil {
 		return nil, err
 	}
 	rec, err := readWindow(ctx, db, w)
@@ -225,33 +225,6 @@ func historyName(path string) string {
 		name = filepath.Base(filepath.Dir(abs))
 	}
 	return name
-}
-
-// gaps refuses a window in which pods or nodes were not watched, which cannot be replayed faithfully, and warns of
-// one in which others were not.
-func gaps(ctx context.Context, db *history.DB, w Window) (warnings []string, err error) {
-	found, err := db.Gaps(ctx, w.From, w.To)
-	if err != nil {
-		return nil, fmt.Errorf("read gaps: %w", err)
-	}
-	for _, g := range found {
-		if !g.From.Before(w.To) || !g.To.After(w.From) {
-			continue // it ends where the window starts, or starts where it ends
-		}
-		kinds := strings.Join(g.Kinds, ", ")
-		if len(g.Kinds) > 0 && !slices.Contains(g.Kinds, "Pod") && !slices.Contains(g.Kinds, "Node") {
-			warnings = append(warnings, fmt.Sprintf("%s were not watched from %s to %s (%s): their changes then are missing", kinds, moment.Stamp(g.From), moment.Stamp(g.To), g.Why))
-			continue
-		}
-		if kinds == "" {
-			kinds = "nothing"
-		} else {
-			kinds += " not"
-		}
-		return nil, fmt.Errorf("the recording has a gap from %s to %s, %s watched (%s): choose a window before or after it (--from, --to)",
-			moment.Stamp(g.From), moment.Stamp(g.To), kinds, g.Why)
-	}
-	return warnings, nil
 }
 
 // initialGroups are the node groups at the start. A target size ahead of the nodes is kept: those nodes are on their way.

@@ -14,10 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/intake"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/historytest"
 )
 
 // TestTruthOfRealRecordings: the logs of a real cluster-autoscaler give the size changes its provider was asked for,
@@ -47,7 +48,7 @@ func TestTruthOfRealRecordings(t *testing.T) {
 			if err := json.Unmarshal(b, &truth); err != nil {
 				t.Fatal(err)
 			}
-			in, err := trace.FromHistory(t.Context(), openFixture(t, filepath.Join(filepath.Dir(path), "recording.db")), trace.Window{})
+			in, err := trace.FromHistory(t.Context(), historytest.Open(t, filepath.Join(filepath.Dir(path), "recording.db")), trace.Window{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,20 +89,6 @@ func TestTruthOfRealRecordings(t *testing.T) {
 	}
 }
 
-func openFixture(t *testing.T, path string) *history.DB {
-	t.Helper()
-	db, err := history.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
-
 // TestDemandIsConserved: in any window of any real recording, what is fed in comes to the pods that were alive at its
 // end, however often they were evicted and replaced on the way; no name comes twice, and all that is deleted was there.
 // Nothing of it is refused.
@@ -111,7 +98,7 @@ func TestDemandIsConserved(t *testing.T) {
 		t.Fatalf("no fixtures (%v)", err)
 	}
 	for _, path := range recordings {
-		name, db := filepath.Base(filepath.Dir(path)), openFixture(t, path)
+		name, db := filepath.Base(filepath.Dir(path)), historytest.Open(t, path)
 		origin, err := db.Origin(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +124,7 @@ func TestDemandIsConserved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if refused, err := harness.Refusals(t.Context(), whole); err != nil || len(refused) > 0 {
+			if refused, err := intake.Refusals(t.Context(), whole); err != nil || len(refused) > 0 {
 				t.Errorf("an API server took these, and is said to refuse %+v (%v)", refused, err)
 			}
 		})
@@ -150,7 +137,7 @@ func conserved(t *testing.T, db *history.DB, in *trace.Input) {
 	window := fmt.Sprintf("window +%s to +%s", in.Start.Sub(spanStart(db)), in.End.Sub(spanStart(db)))
 	for _, ch := range append(slices.Clone(in.Initial), in.Changes...) {
 		p, ok := ch.Object.(*corev1.Pod)
-		if !ok || virtual.FollowsNode(p) {
+		if !ok || podlife.FollowsNode(p) {
 			continue
 		}
 		key := scalehist.NameOf(p).String()
@@ -160,7 +147,7 @@ func conserved(t *testing.T, db *history.DB, in *trace.Input) {
 			if there {
 				t.Errorf("%s: %s comes twice", window, key)
 			}
-			alive[key] = p.Annotations[virtual.RunForAnnotation] == ""
+			alive[key] = p.Annotations[podlife.RunForAnnotation] == ""
 		case scalehist.OpDelete:
 			delete(alive, key)
 		}
@@ -177,7 +164,7 @@ func conserved(t *testing.T, db *history.DB, in *trace.Input) {
 	}
 	want := 0
 	for _, p := range s.Objects.Pods {
-		if !virtual.FollowsNode(p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+		if !podlife.FollowsNode(p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 			want++
 		}
 	}

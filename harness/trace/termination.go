@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/kubelet"
 )
 
 // Terminations are how long pods take from the request to delete them until they are gone, as a recording shows it.
@@ -20,7 +20,7 @@ type Terminations struct {
 }
 
 // Termination is how long a pod takes to stop here: as long as pods of its owner took in the recording, else as pods of the
-// recording did, else virtual.AssumedTermination.
+// recording did, else kubelet.AssumedTermination.
 func (in *Input) Termination(p *corev1.Pod) time.Duration {
 	if o := metav1.GetControllerOfNoCopy(p); o != nil {
 		if d, ok := in.Terminations.Owners[o.UID]; ok {
@@ -30,7 +30,7 @@ func (in *Input) Termination(p *corev1.Pod) time.Duration {
 	if m := in.Terminations.Median; m != nil {
 		return *m
 	}
-	return virtual.AssumedTermination(p)
+	return kubelet.AssumedTermination(p)
 }
 
 // terminations reads them from the lives of pods. Only pods that ran on a node and were seen to be asked to go count; a log

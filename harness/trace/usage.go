@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recorder/history"
 )
@@ -46,7 +46,7 @@ type usages struct {
 	from    time.Time
 	of      map[types.NamespacedName]scalehist.WorkloadRef
 	changes []podChange // still to come
-	owners  virtual.Owners
+	owners  podlife.Owners
 	byName  map[containerOf]*usageOf
 	list    []*usageOf // in the order in which they were measured first
 	window  int64

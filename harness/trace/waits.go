@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // Wait is how long one demand of the workload had no node, all its pods together, and whether it still has none.
@@ -55,7 +55,7 @@ func (r *recorded) waitsOf(d *demands) []recordedDemand {
 	out := []recordedDemand{}
 	for _, uid := range order {
 		l := lives[uid]
-		if virtual.FollowsNode(l.pod) || l.initial && (!l.bound.IsZero() && !l.bound.After(r.start) || !l.finished.IsZero() && !l.finished.After(r.start)) {
+		if podlife.FollowsNode(l.pod) || l.initial && (!l.bound.IsZero() && !l.bound.After(r.start) || !l.finished.IsZero() && !l.finished.After(r.start)) {
 			continue // had its node, or had ended, at the start
 		}
 		s := stretch{from: later(l.createdAt, r.start), to: l.bound}

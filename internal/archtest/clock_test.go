@@ -15,7 +15,7 @@ import (
 // wallClock lists who may read or wait on the wall clock, and why: packages, or single files.
 var wallClock = map[string]string{
 	"cmd/...":                     "a command line talks to a person",
-	"harness/runinfo.go":          "the run section of a report is not compared",
+	"harness/runinfo":             "the run section of a report is not compared",
 	"harness/kvcl":                "it starts real processes",
 	"harness/kvcl/internal/plane": "it measures what it costs",
 	"harness/kvcl/assets":         "it runs builds",

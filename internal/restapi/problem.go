@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"k8s.io/klog/v2"
 )
 
 // Problem is an error on the wire (RFC 9457, application/problem+json).
@@ -61,6 +63,18 @@ func WriteJSON(w http.ResponseWriter, code int, contentType string, v any) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(code)
 	_, _ = w.Write(b) // who asked may have gone
+}
+
+// Answer is WriteJSON for handlers that return an error: it returns none.
+func Answer(w http.ResponseWriter, code int, v any) error {
+	WriteJSON(w, code, "application/json", v)
+	return nil
+}
+
+// Unexpected is the problem of an error that nobody foresaw. The log of the server has it, too.
+func Unexpected(r *http.Request, err error) *Error {
+	klog.FromContext(r.Context()).Error(err, "A request could not be answered", "path", r.URL.Path, "requestId", RequestID(r))
+	return &Error{Status: http.StatusInternalServerError, Kind: KindFailed, Detail: err.Error(), Advice: "see the server's log"}
 }
 
 // WriteText answers with a line, as probes expect it.

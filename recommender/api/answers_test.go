@@ -79,7 +79,7 @@ func TestSameAnswerOverHTTP(t *testing.T) {
 // TestScenarioIsWorthIt: the request that the tests compare has scale-ups, pods left, fits and a node that stays.
 func TestScenarioIsWorthIt(t *testing.T) {
 	got := inProcess(t, testRequest())
-	if len(got.ScaleUps) == 0 || len(got.Unplaced) != 1 || len(got.Fits) == 0 || len(got.Stays) == 0 || len(got.Steps) == 0 || got.Cost == nil {
+	if len(got.ScaleUps) == 0 || len(got.Unplaced) != 1 || len(got.Fits) == 0 || len(got.Unremovable) == 0 || len(got.Steps) == 0 || got.Cost == nil {
 		t.Errorf("too little to compare: %s", text(t, got))
 	}
 }

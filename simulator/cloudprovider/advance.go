@@ -1,8 +1,9 @@
 package cloudprovider
 
 import (
+	"cmp"
 	"maps"
-	"sort"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -71,12 +72,7 @@ func (p *Provider) Advance(now time.Time) []Event {
 		}
 		events = append(events, Event{At: at, Type: kind, Group: i.group, NodeName: i.NodeName})
 	}
-	sort.Slice(events, func(a, b int) bool {
-		if !events[a].At.Equal(events[b].At) {
-			return events[a].At.Before(events[b].At)
-		}
-		return events[a].NodeName < events[b].NodeName
-	})
+	slices.SortFunc(events, func(a, b Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.NodeName, b.NodeName)) })
 	for n := range events {
 		e := &events[n]
 		i := p.instances[e.NodeName]

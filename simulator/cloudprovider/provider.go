@@ -3,7 +3,6 @@ package cloudprovider
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -111,7 +110,7 @@ func checkGroup(g scalehist.NodeGroup) error {
 
 func (p *Provider) checkOptions() error {
 	known := func(where string, names []string) error {
-		sort.Strings(names)
+		slices.Sort(names)
 		for _, n := range names {
 			if _, ok := p.groups[n]; !ok && !slices.Contains(p.opts.Later, n) {
 				return fmt.Errorf("%s: node group %q does not exist", where, n)
@@ -154,7 +153,7 @@ func keys[V any](m map[string]V) []string {
 	for k := range m {
 		out = append(out, k)
 	}
-	sort.Strings(out)
+	slices.Sort(out)
 	return out
 }
 

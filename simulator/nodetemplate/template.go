@@ -84,3 +84,17 @@ func DeprecatedLabels(labels map[string]string) {
 		}
 	}
 }
+
+// StaticPod is a group's static pod as the kubelet of a new node mirrors it.
+func StaticPod(p *corev1.Pod, node string) *corev1.Pod {
+	out := p.DeepCopy()
+	base := out.Name
+	if n := len(base) - len(p.Spec.NodeName) - 1; n > 0 && base[n:] == "-"+p.Spec.NodeName {
+		base = base[:n]
+	}
+	out.Name = base + "-" + node
+	out.UID, out.ResourceVersion = "", ""
+	out.CreationTimestamp = metav1.Time{}
+	out.Spec.NodeName = node
+	return out
+}

@@ -1,8 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func (f *prioritiesFlag) Set(v string) error {
 		}
 		out = append(out, DrainPriority{Priority: int32(p), Termination: time.Duration(n) * time.Second})
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Priority < out[j].Priority })
+	slices.SortStableFunc(out, func(a, b DrainPriority) int { return cmp.Compare(a.Priority, b.Priority) })
 	*f.to = out
 	return nil
 }

@@ -31,8 +31,8 @@ type world struct {
 	warnings []string
 }
 
-// Cluster implements scalehist.Cluster.
-func (w *world) Cluster() *scalehist.Objects { return &w.objects }
+// Objects implements scalehist.Cluster.
+func (w *world) Objects() *scalehist.Objects { return &w.objects }
 
 // Evict implements scalehist.Cluster: evicted pods vanish.
 func (w *world) Evict(_ context.Context, namespace, name string) error {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/klog/v2"
-
 	"github.com/scalehist/scalehist/internal/restapi"
 )
 
@@ -118,21 +116,15 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, ErrInvalid):
 		p = &restapi.Error{Status: http.StatusUnprocessableEntity, Kind: kindCluster, Detail: err.Error(), Advice: "see " + PathOpenAPI}
 	default:
-		p = &restapi.Error{Status: http.StatusInternalServerError, Kind: restapi.KindFailed, Detail: err.Error(), Advice: "see the server's log"}
-		klog.FromContext(r.Context()).Error(err, "A request could not be answered", "path", r.URL.Path, "requestId", restapi.RequestID(r))
+		p = restapi.Unexpected(r, err)
 	}
 	restapi.WriteProblem(w, r, problemTypes, p)
-}
-
-func answer(w http.ResponseWriter, code int, v any) error {
-	restapi.WriteJSON(w, code, "application/json", v)
-	return nil
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	switch v := r.URL.Query().Get("watch"); v {
 	case "", "false":
-		return answer(w, http.StatusOK, ClusterList{Clusters: s.registry.List()})
+		return restapi.Answer(w, http.StatusOK, ClusterList{Clusters: s.registry.List()})
 	case "true":
 		return s.watch(w, r)
 	default:
@@ -161,7 +153,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, c)
+	return restapi.Answer(w, http.StatusOK, c)
 }
 
 func (s *Server) put(w http.ResponseWriter, r *http.Request) error {
@@ -179,9 +171,9 @@ func (s *Server) put(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if created {
-		return answer(w, http.StatusCreated, c)
+		return restapi.Answer(w, http.StatusCreated, c)
 	}
-	return answer(w, http.StatusOK, c)
+	return restapi.Answer(w, http.StatusOK, c)
 }
 
 func (s *Server) heartbeat(w http.ResponseWriter, r *http.Request) error {
@@ -189,7 +181,7 @@ func (s *Server) heartbeat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, c)
+	return restapi.Answer(w, http.StatusOK, c)
 }
 
 func (s *Server) remove(w http.ResponseWriter, r *http.Request) error {
@@ -223,7 +215,7 @@ func (s *Server) kubeconfig(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, Kubeconfig{Kubeconfig: text})
+	return restapi.Answer(w, http.StatusOK, Kubeconfig{Kubeconfig: text})
 }
 
 // original is the list as the original system has it: an array, with kubeconfigs, for readers alone.
@@ -240,5 +232,5 @@ func (s *Server) original(w http.ResponseWriter, r *http.Request) error {
 		}
 		out = append(out, one)
 	}
-	return answer(w, http.StatusOK, out)
+	return restapi.Answer(w, http.StatusOK, out)
 }

@@ -1,7 +1,7 @@
 package quota
 
 import (
-	"sort"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -61,7 +61,7 @@ func (f *Floor) Below(group string, n *corev1.Node) string {
 	if len(names) == 0 {
 		return ""
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	return names[0]
 }
 

@@ -3,7 +3,7 @@ package quota
 import (
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -129,7 +129,7 @@ func (q *Quota) Allowed(group string, n int) (int, []string) {
 			out = min(out, fits)
 		}
 	}
-	sort.Strings(exceeded)
+	slices.Sort(exceeded)
 	return int(out), exceeded
 }
 

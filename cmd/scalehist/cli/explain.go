@@ -27,7 +27,7 @@ func newExplainCommand(s console.IO) *cobra.Command {
 		Short: "Say why a replay scaled a node group or a workload, kept a node, or left a pod pending",
 		Long: `explain reads a saved report (report.json, or the directory of replay --report-dir) and says in sentences what the
 autoscaler did about one thing, and why: about a pod, when it came, what each loop made of it, and why it is still pending;
-about a node group, why it grew and not another, or could not; about a node, why it stayed, since when it was unneeded, and how
+about a node group, why it grew and not another, or could not; about a node, why it was unremovable, since when it was unneeded, and how
 it went; about a workload that a controller scales or sizes, why it has as many replicas, and why they ask for what they do. It needs nothing but the report.`,
 		Example: `  # Keep a report
   scalehist replay prod.db --report-dir gen/prod

@@ -83,7 +83,7 @@ Exit codes: 0 done, 2 error.`,
 	flags.StringVar(&f.weights, "weights", "", "what a core, a GiB and a piece of other resources are worth: cpu=6,memory=1")
 	f.prices.Add(cmd)
 	flags.BoolVar(&f.scaleDown, "scale-down", false, "look for nodes that could go as well")
-	flags.Float64Var(&f.utilization, "utilization-threshold", recommender.DefaultAutoscalerOptions().UtilizationThreshold, "with --scale-down: nodes of which more is asked for stay; 1 looks at all")
+	flags.Float64Var(&f.utilization, "utilization-threshold", recommender.DefaultAutoscalerOptions().UtilizationThreshold, "with --scale-down: nodes of which more is asked for are unremovable; 1 looks at all")
 	flags.BoolVar(&f.ignoreMin, "ignore-min-size", false, "leave groups below their min size as they are")
 	flags.IntVar(&f.maxNodes, "max-nodes-total", 0, "the most nodes in the cluster; 0: no limit")
 	flags.StringVar(&f.validation, "field-validation", "Strict", "keys of Kubernetes objects that are not known: Strict refuses, Ignore leaves them out")

@@ -54,7 +54,7 @@ func printRecommendation(s console.IO, q *recommender.Request, r *recommender.Re
 		}
 		s.PrintTable(t, console.FormatTable)
 	}
-	printReasons(s, "\nStay", "node", len(r.Stays), func(i int) (string, string) { return r.Stays[i].Node, r.Stays[i].Reason })
+	printReasons(s, "\nUnremovable", "node", len(r.Unremovable), func(i int) (string, string) { return r.Unremovable[i].Node, r.Unremovable[i].Reason })
 	if len(r.Unplaced) > 0 {
 		t := console.Table{Title: "\nPods without a place", Columns: []console.Column{{Name: "pod"}, {Name: "node group"}, {Name: "reason"}}}
 		for _, u := range r.Unplaced {

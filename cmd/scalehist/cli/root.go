@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"os/signal"
 	"slices"
-	"sort"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -123,7 +123,7 @@ Exit codes: 0 done (and agreed, where something is compared), 1 differed, 2 erro
 	for _, constructor := range slices.Concat(commands(), histories.Commands(), replays.Commands(), clusters.Commands()) {
 		all = append(all, constructor(s))
 	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Name() < all[j].Name() })
+	slices.SortFunc(all, func(a, b *cobra.Command) int { return cmp.Compare(a.Name(), b.Name()) })
 	root.AddCommand(all...)
 	completeFlags(root)
 	return root

@@ -15,7 +15,7 @@ func newViewCommand(s console.IO) *cobra.Command {
 		Short: "Step through the decisions of a report in the terminal",
 		Long: `view shows a saved report (report.json, or the directory of replay --report-dir) step by step: what the autoscaler did, the
 option it chose with its score and the ones it did not, the groups that were left out with their reasons, the nodes that went and
-those that stayed, and how the cluster stood at that moment. '?' lists the keys; docs/view.md has a tour.
+those that were unremovable, and how the cluster stood at that moment. '?' lists the keys; docs/view.md has a tour.
 
 Where standard output is no terminal, it prints the steps as text.`,
 		Example: `  # Keep a report, and look at it

@@ -2,7 +2,6 @@ package clusters
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -86,7 +85,7 @@ Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.`,
 	return cmd
 }
 
-func (f *discoveryServeFlags) run(cmd *cobra.Command, s console.IO) (err error) {
+func (f *discoveryServeFlags) run(cmd *cobra.Command, s console.IO) error {
 	const command = "discovery serve"
 	switch {
 	case f.db == "" || f.key == "":
@@ -112,31 +111,21 @@ func (f *discoveryServeFlags) run(cmd *cobra.Command, s console.IO) (err error) 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(cmd.Context())
-	store, err := docstore.Open(ctx, f.db, discovery.Kind)
-	if err != nil {
-		cancel()
-		return fmt.Errorf("--db: %w", err)
-	}
-	var wg sync.WaitGroup
-	defer func() {
-		cancel()
-		wg.Wait()
-		err = errors.Join(err, store.Close())
-	}()
-	registry, err := discovery.NewRegistry(ctx, discovery.RegistryOptions{Store: store, Key: key, Clock: clock.RealClock{}, TTL: f.ttl})
-	if err != nil {
-		return err
-	}
-	wg.Go(func() { registry.Run(ctx, saying(ctx, s)) })
-	if client != nil {
-		wg.Go(func() {
-			if err := discovery.Secrets(ctx, client, f.namespace, registry, saying(ctx, s)); err != nil {
-				s.Errf("%s: %v\n", command, err)
-			}
-		})
-	}
-	return web.serve(ctx, s, discovery.NewServer(registry, o))
+	return withStore(cmd, f.db, discovery.Kind, func(ctx context.Context, store *docstore.Store, work *sync.WaitGroup) error {
+		registry, err := discovery.NewRegistry(ctx, discovery.RegistryOptions{Store: store, Key: key, Clock: clock.RealClock{}, TTL: f.ttl})
+		if err != nil {
+			return err
+		}
+		work.Go(func() { registry.Run(ctx, saying(ctx, s)) })
+		if client != nil {
+			work.Go(func() {
+				if err := discovery.Secrets(ctx, client, f.namespace, registry, saying(ctx, s)); err != nil {
+					s.Errf("%s: %v\n", command, err)
+				}
+			})
+		}
+		return web.serve(ctx, s, discovery.NewServer(registry, o))
+	})
 }
 
 func (f *discoveryServeFlags) options(service *httpService) (discovery.ServerOptions, error) {

@@ -2,7 +2,6 @@ package clusters
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -149,7 +148,7 @@ func (f *nodeManagerServeFlags) check(cmd *cobra.Command, args []string) error {
 	return refuse("provision-delay")
 }
 
-func (f *nodeManagerServeFlags) run(cmd *cobra.Command, s console.IO, args []string) (err error) {
+func (f *nodeManagerServeFlags) run(cmd *cobra.Command, s console.IO, args []string) error {
 	if err := f.check(cmd, args); err != nil {
 		return err
 	}
@@ -157,37 +156,25 @@ func (f *nodeManagerServeFlags) run(cmd *cobra.Command, s console.IO, args []str
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(cmd.Context())
-	kind := multicluster.Kind
 	if f.backend == backendVirtual {
-		kind = virtual.Kind
+		return withStore(cmd, f.db, virtual.Kind, func(ctx context.Context, store *docstore.Store, work *sync.WaitGroup) error {
+			p, nodes, err := f.virtual.provider(cmd, args, func(p *cloudprovider.Provider) (bool, error) { return virtual.Restore(ctx, store, p) })
+			if err != nil {
+				return err
+			}
+			b := beside.New(p, clock.RealClock{}, nodes)
+			work.Go(func() { b.Run(ctx, saying(ctx, s)) })
+			return web.serve(ctx, s, nodemanager.NewServer(virtual.New(p, b, store), web.gate))
+		})
 	}
-	store, err := docstore.Open(ctx, f.db, kind)
-	if err != nil {
-		cancel()
-		return fmt.Errorf("--db: %w", err)
-	}
-	var wg sync.WaitGroup
-	defer func() {
-		cancel()
-		wg.Wait()
-		err = errors.Join(err, store.Close())
-	}()
-	if f.backend == backendVirtual {
-		p, nodes, err := f.virtual.provider(cmd, args, func(p *cloudprovider.Provider) (bool, error) { return virtual.Restore(ctx, store, p) })
+	return withStore(cmd, f.db, multicluster.Kind, func(ctx context.Context, store *docstore.Store, work *sync.WaitGroup) error {
+		pool, err := f.pool(cmd, s, web, store)
 		if err != nil {
 			return err
 		}
-		b := beside.New(p, clock.RealClock{}, nodes)
-		wg.Go(func() { b.Run(ctx, saying(ctx, s)) })
-		return web.serve(ctx, s, nodemanager.NewServer(virtual.New(p, b, store), web.gate))
-	}
-	pool, err := f.pool(cmd, s, web, store)
-	if err != nil {
-		return err
-	}
-	wg.Go(func() { pool.Run(ctx) })
-	return web.serve(ctx, s, nodemanager.NewServer(pool, web.gate))
+		work.Go(func() { pool.Run(ctx) })
+		return web.serve(ctx, s, nodemanager.NewServer(pool, web.gate))
+	})
 }
 
 // pool is the groups of borrowed capacity.

@@ -1,16 +1,12 @@
 package clusters
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/cmd/scalehist/replays"
@@ -122,20 +118,11 @@ func (f *recommenderFlags) run(cmd *cobra.Command, s console.IO) error {
 	if err != nil {
 		return err
 	}
-	server, scheme := app.HTTPServer(), "http"
-	logger := klog.FromContext(cmd.Context())
-	server.ErrorLog = slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo)
-	server.BaseContext = func(net.Listener) context.Context { return klog.NewContext(context.Background(), logger) }
-	if files != nil {
-		scheme = "https"
-		if server.TLSConfig, err = files.Config(); err != nil {
-			return fmt.Errorf("recommender serve: %w", err)
-		}
-	}
-	listener, err := net.ListenTCP("tcp", address)
+	server := app.HTTPServer()
+	listener, url, err := console.ListenFor(cmd.Context(), "recommender serve", server, address, files)
 	if err != nil {
-		return fmt.Errorf("recommender serve: %w: choose another --listen", err)
+		return err
 	}
-	s.Errf("serving %s://%s; Ctrl-C stops\n", scheme, listener.Addr())
+	s.Errf("serving %s; Ctrl-C stops\n", url)
 	return console.ServeUntil(cmd.Context(), "recommender serve", app.Drain, server, listener, f.timeout)
 }

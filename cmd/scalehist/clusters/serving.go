@@ -2,17 +2,18 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/internal/docstore"
 	"github.com/scalehist/scalehist/internal/restapi"
 	"github.com/scalehist/scalehist/recorder/web"
 	"github.com/scalehist/scalehist/virtualca/externalgrpc"
@@ -63,28 +64,35 @@ const endPatience = 10 * time.Second
 
 // serve serves until ctx ends. Requests without an end, such as watches, end then.
 func (s *httpService) serve(ctx context.Context, out console.IO, handler http.Handler) error {
-	logger := klog.FromContext(ctx)
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo)}
-	requests, end := context.WithCancel(klog.NewContext(context.Background(), logger))
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	requests, end := context.WithCancel(klog.NewContext(context.Background(), klog.FromContext(ctx)))
 	defer end()
 	server.BaseContext = func(net.Listener) context.Context { return requests }
-	scheme := "http"
-	if s.files != nil {
-		scheme = "https"
-		var err error
-		if server.TLSConfig, err = s.files.Config(); err != nil {
-			return fmt.Errorf("%s: %w", s.command, err)
-		}
-	}
-	listener, err := net.ListenTCP("tcp", s.address)
+	listener, url, err := console.ListenFor(ctx, s.command, server, s.address, s.files)
 	if err != nil {
-		return fmt.Errorf("%s: %w: choose another --listen", s.command, err)
+		return err
 	}
-	out.Errf("serving %s://%s; Ctrl-C stops\n", scheme, listener.Addr())
+	out.Errf("serving %s; Ctrl-C stops\n", url)
 	watched := func() { // answers under way are given, then watches end
 		timer := time.AfterFunc(endPatience/10, end)
 		context.AfterFunc(requests, func() { timer.Stop() })
 	}
 	return console.ServeUntil(ctx, s.command, watched, server, listener, endPatience)
+}
+
+// withStore opens the store of --db for as long as serve runs. What serve starts beside itself ends with the context, before the store is closed.
+func withStore(cmd *cobra.Command, file, kind string, serve func(ctx context.Context, store *docstore.Store, work *sync.WaitGroup) error) (err error) {
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	store, err := docstore.Open(ctx, file, kind)
+	if err != nil {
+		return fmt.Errorf("--db: %w", err)
+	}
+	var work sync.WaitGroup
+	defer func() {
+		cancel()
+		work.Wait()
+		err = errors.Join(err, store.Close())
+	}()
+	return serve(ctx, store, &work)
 }

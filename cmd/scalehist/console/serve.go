@@ -4,10 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/scalehist/scalehist/recorder/web"
 )
+
+// ListenFor prepares a server of what a command serves at an address: over TLS with files, nil for none, with the log of ctx, which requests without another
+// context have, too. url is where it is reached.
+func ListenFor(ctx context.Context, what string, server *http.Server, address *net.TCPAddr, files *web.TLSFiles) (l net.Listener, url string, err error) {
+	logger := klog.FromContext(ctx)
+	server.ErrorLog = slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo)
+	if server.BaseContext == nil {
+		server.BaseContext = func(net.Listener) context.Context { return klog.NewContext(context.Background(), logger) }
+	}
+	scheme := "http"
+	if files != nil {
+		scheme = "https"
+		if server.TLSConfig, err = files.Config(); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	if l, err = net.ListenTCP("tcp", address); err != nil {
+		return nil, "", fmt.Errorf("%s: %w: choose another --listen", what, err)
+	}
+	return l, fmt.Sprintf("%s://%s", scheme, l.Addr()), nil
+}
 
 // servePatience is how long requests that are under way may take when a server is to end.
 const servePatience = 5 * time.Second

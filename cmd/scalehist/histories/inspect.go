@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/sources"
@@ -223,7 +224,7 @@ func (v *inspection) warn() {
 	if len(v.Settings.Flags) == 0 {
 		v.Warnings = append(v.Warnings, "no cluster-autoscaler settings were recorded: a replay uses upstream's defaults")
 	}
-	for _, g := range joinedGaps(v.Gaps) {
+	for _, g := range trace.JoinGaps(v.Gaps) {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("nothing is known of %s from %s to %s: %s", kindsText(g.Kinds), stamp(g.From), stamp(g.To), g.Why))
 	}
 	for _, r := range v.Recordings {

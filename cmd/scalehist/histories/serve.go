@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -15,10 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/internal/plural"
@@ -120,23 +117,14 @@ func (f *serveFlags) run(cmd *cobra.Command, s console.IO) (err error) {
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	listener, err := net.ListenTCP("tcp", address)
+	server := app.HTTPServer()
+	listener, url, err := console.ListenFor(cmd.Context(), "serve", server, address, files)
 	if err != nil {
-		return fmt.Errorf("serve: %w: choose another --listen", err)
-	}
-	server, scheme := app.HTTPServer(), "http"
-	logger := klog.FromContext(cmd.Context())
-	server.ErrorLog = slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo)
-	server.BaseContext = func(net.Listener) context.Context { return klog.NewContext(context.Background(), logger) }
-	if files != nil {
-		scheme = "https"
-		if server.TLSConfig, err = files.Config(); err != nil {
-			return errors.Join(fmt.Errorf("serve: %w", err), listener.Close())
-		}
+		return err
 	}
 	config := records.Config()
 	lines.printf("recording %s of %s into %s", plural.Of(config.Clusters, "cluster"), config.Path, f.dir)
-	lines.printf("serving %s://%s; Ctrl-C stops", scheme, listener.Addr())
+	lines.printf("serving %s; Ctrl-C stops", url)
 	return f.serve(cmd.Context(), records, server, listener)
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/engines"
 	"github.com/scalehist/scalehist/harness"
+	"github.com/scalehist/scalehist/harness/kvcl/kubelet"
 	"github.com/scalehist/scalehist/harness/kvcl/profile"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
@@ -70,7 +70,7 @@ func (f *SettingsFlags) Add(cmd *cobra.Command) {
 	flags.StringVar(&f.FaultFile, "faults", "", "file (YAML) with a list of faults")
 	flags.DurationVar(&f.delay, "provision-delay", cloudprovider.DefaultProvisionDelay, "time from a request to the Ready node, for groups whose delay was not recorded")
 	flags.DurationVar(&f.deletion, "deletion-delay", 0, "time from the deletion of a node to the node being gone (default: the recorded one, else "+cloudprovider.DefaultDeletionDelay.String()+")")
-	flags.DurationVar(&f.termination, "termination", 0, "how long pods go on running once they are evicted or deleted (default: as recorded, else their grace period, "+virtual.DefaultTermination.String()+" at most)")
+	flags.DurationVar(&f.termination, "termination", 0, "how long pods go on running once they are evicted or deleted (default: as recorded, else their grace period, "+kubelet.DefaultTermination.String()+" at most)")
 	flags.StringToStringVar(&f.delays, "provision-delay-of", nil, "provision delay of single groups: workers=90s")
 	flags.StringToStringVar(&f.bounds, "bounds", nil, "override the min and max size of single node groups: workers=1:20")
 	flags.StringVar(&f.GPULabel, "gpu-label", "", "node label that marks nodes with GPUs and names their type, for --gpu-total (default: that of the provider the recording shows)")

@@ -170,7 +170,7 @@ func (s *suite) equal(what string, want, got any) {
 // placements are "pod node" of every pod, in creation order, "-" for none.
 func (s *suite) placements() []string {
 	var out []string
-	for _, p := range s.cp.Cluster().Pods {
+	for _, p := range s.cp.Objects().Pods {
 		node := p.Spec.NodeName
 		if node == "" {
 			node = "-"
@@ -182,7 +182,7 @@ func (s *suite) placements() []string {
 
 func (s *suite) pod(namespace, name string) *corev1.Pod {
 	s.t.Helper()
-	for _, p := range s.cp.Cluster().Pods {
+	for _, p := range s.cp.Objects().Pods {
 		if p.Namespace == namespace && p.Name == name {
 			return p
 		}
@@ -195,7 +195,7 @@ func (s *suite) pod(namespace, name string) *corev1.Pod {
 func (s *suite) clean() {
 	s.t.Helper()
 	s.broken = true
-	o := s.cp.Cluster()
+	o := s.cp.Objects()
 	var objects []scalehist.Object
 	for _, p := range o.Pods {
 		objects = append(objects, p)
@@ -212,7 +212,7 @@ func (s *suite) clean() {
 	}
 	s.apply(scalehist.OpDelete, objects...)
 	s.wantSettled(kvcl.Settled{})
-	if left := s.cp.Cluster().All(); len(left) > 0 {
+	if left := s.cp.Objects().All(); len(left) > 0 {
 		s.t.Fatalf("%d objects left after deleting all, first %T %s", len(left), left[0], left[0].GetName())
 	}
 	s.broken = false

@@ -61,7 +61,7 @@ func Program(t *testing.T, cp kvcl.ControlPlane, seed uint64) []Outcome {
 			change(scalehist.OpAdd, randomPod(r, next))
 			next++
 		}
-		for _, p := range cp.Cluster().Pods {
+		for _, p := range cp.Objects().Pods {
 			if r.IntN(10) == 0 {
 				change(scalehist.OpDelete, p)
 			}
@@ -74,9 +74,9 @@ func Program(t *testing.T, cp kvcl.ControlPlane, seed uint64) []Outcome {
 		if err != nil {
 			t.Fatalf("step %d: %v", step, err)
 		}
-		checkInvariants(t, step, cp.Cluster())
+		checkInvariants(t, step, cp.Objects())
 		o := Outcome{Settled: settled}
-		for _, p := range cp.Cluster().Pods {
+		for _, p := range cp.Objects().Pods {
 			line := fmt.Sprintf("%s %s %s %s %q", p.Name, p.UID, p.CreationTimestamp.UTC().Format(time.RFC3339), p.Spec.NodeName, p.Status.NominatedNodeName)
 			if c := scheduledCondition(p); c != nil {
 				line += fmt.Sprintf(" %s %s %s %s", c.Status, c.Reason, c.LastTransitionTime.UTC().Format(time.RFC3339), c.Message)

@@ -64,7 +64,7 @@ func updates(s *suite) {
 	n.Labels["pool"] = "x"
 	n.Annotations = map[string]string{"example.com/a": "b"}
 	s.apply(scalehist.OpUpdate, n)
-	got := s.cp.Cluster().Nodes[0]
+	got := s.cp.Objects().Nodes[0]
 	s.equal("labels", n.Labels, got.Labels)
 	s.equal("annotations", n.Annotations, got.Annotations)
 	s.wantSettled(kvcl.Settled{Bindings: []kvcl.Binding{binding("a", "n-0")}})
@@ -176,7 +176,7 @@ func resolvesPriority(s *suite) {
 func createsNamespaces(s *suite) {
 	s.add(pod("a", 1, inNamespace("team")))
 	names := func() (out []string) {
-		for _, n := range s.cp.Cluster().Namespaces {
+		for _, n := range s.cp.Objects().Namespaces {
 			out = append(out, n.Name)
 		}
 		return out
@@ -184,7 +184,7 @@ func createsNamespaces(s *suite) {
 	s.equal("namespaces", []string{"team"}, names())
 	// The recorded object may come later.
 	s.add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "team-uid", Labels: map[string]string{"a": "b"}}})
-	ns := s.cp.Cluster().Namespaces[0]
+	ns := s.cp.Objects().Namespaces[0]
 	if ns.UID != "team-uid" || ns.Labels["a"] != "b" {
 		s.t.Errorf("namespace %+v, want the one added", ns.ObjectMeta)
 	}
@@ -237,7 +237,7 @@ func keepsEveryKind(s *suite) {
 	}
 	s.add(objects...)
 	s.settle()
-	o := s.cp.Cluster()
+	o := s.cp.Objects()
 	all := o.All()
 	if got := len(all) + len(o.RuntimeClasses); got != len(objects) {
 		s.t.Errorf("%d objects in Cluster, want %d", got, len(objects))
@@ -252,7 +252,7 @@ func keepsEveryKind(s *suite) {
 	scaled := o.Deployments[0].DeepCopy()
 	scaled.Spec.Replicas = ptr.To[int32](5)
 	s.apply(scalehist.OpUpdate, scaled)
-	s.equal("replicas", ptr.To[int32](5), s.cp.Cluster().Deployments[0].Spec.Replicas)
+	s.equal("replicas", ptr.To[int32](5), s.cp.Objects().Deployments[0].Spec.Replicas)
 	heavy := pod("heavy", 1, func(p *corev1.Pod) { p.Spec.RuntimeClassName = ptr.To("gvisor") })
 	s.add(heavy)
 	if got := s.pod(namespace, "heavy").Spec.Overhead; got.Cpu().MilliValue() != 250 {

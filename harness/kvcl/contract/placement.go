@@ -128,12 +128,12 @@ func respectsTaints(s *suite) {
 	if err := s.cp.SetTaints(s.t.Context(), "n-0", nil); err != nil {
 		s.t.Fatal(err)
 	}
-	s.equal("taints", []corev1.Taint(nil), s.cp.Cluster().Nodes[0].Spec.Taints)
+	s.equal("taints", []corev1.Taint(nil), s.cp.Objects().Nodes[0].Spec.Taints)
 	s.wantSettled(kvcl.Settled{Bindings: []kvcl.Binding{binding("plain", "n-0")}})
 	if err := s.cp.SetTaints(s.t.Context(), "n-0", []corev1.Taint{taint("again")}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.equal("taints", []corev1.Taint{taint("again")}, s.cp.Cluster().Nodes[0].Spec.Taints)
+	s.equal("taints", []corev1.Taint{taint("again")}, s.cp.Objects().Nodes[0].Spec.Taints)
 	s.wantError(s.cp.SetTaints(s.t.Context(), "absent", nil), "absent")
 }
 

@@ -88,14 +88,14 @@ func evicts(s *suite) {
 	}
 	s.add(node("n-0", 4), pdb, pod("a", 1, running("n-0")), pod("b", 1, running("n-0")))
 	s.settle()
-	if got := s.cp.Cluster().PodDisruptionBudgets[0].Status.DisruptionsAllowed; got != 1 {
+	if got := s.cp.Objects().PodDisruptionBudgets[0].Status.DisruptionsAllowed; got != 1 {
 		s.t.Fatalf("disruptions allowed %d, want 1: status is kept", got)
 	}
 	if err := s.cp.Evict(s.t.Context(), namespace, "a"); err != nil {
 		s.t.Fatal(err)
 	}
 	s.equal("placements", []string{"b n-0"}, s.placements())
-	if got := s.cp.Cluster().PodDisruptionBudgets[0].Status.DisruptionsAllowed; got != 0 {
+	if got := s.cp.Objects().PodDisruptionBudgets[0].Status.DisruptionsAllowed; got != 0 {
 		s.t.Errorf("disruptions allowed %d after an eviction, want 0", got)
 	}
 	err := s.cp.Evict(s.t.Context(), namespace, "b")

@@ -126,7 +126,7 @@ func csiNode(node, driver string, limit int32, migrated string) *storagev1.CSINo
 // heldVolumes are "volume claim" of every volume, in creation order.
 func (s *suite) heldVolumes() []string {
 	var out []string
-	for _, v := range s.cp.Cluster().PersistentVolumes {
+	for _, v := range s.cp.Objects().PersistentVolumes {
 		held := "-"
 		if v.Spec.ClaimRef != nil {
 			held = v.Spec.ClaimRef.Name

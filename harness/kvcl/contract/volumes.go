@@ -39,7 +39,7 @@ func bindsVolumes(s *suite) {
 	if len(got.Unschedulable) != 1 || got.Unschedulable[0].Pod != id("lost") {
 		s.t.Errorf("unschedulable %v, want the pod whose claim does not exist", got.Unschedulable)
 	}
-	o := s.cp.Cluster()
+	o := s.cp.Objects()
 	if len(o.PersistentVolumes) != 1 || len(o.PersistentVolumeClaims) != 1 {
 		s.t.Fatalf("%d volumes and %d claims, want 1 and 1", len(o.PersistentVolumes), len(o.PersistentVolumeClaims))
 	}

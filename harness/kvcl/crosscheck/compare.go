@@ -71,7 +71,7 @@ func (p *pair) compare(out [2]outcome) *mismatch {
 	m := &mismatch{}
 	p.compareErrors(m, out)
 	p.report(m, "Settled", out[0].Settled, out[1].Settled)
-	a, b := p.cp[0].Cluster(), p.cp[1].Cluster()
+	a, b := p.cp[0].Objects(), p.cp[1].Objects()
 	equal := map[[2]scalehist.Object]bool{}
 	va, vb := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for i := range va.NumField() {

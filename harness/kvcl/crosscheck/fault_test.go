@@ -34,11 +34,11 @@ func (f *faulty) Settle(ctx context.Context, now time.Time) (kvcl.Settled, error
 	return s, err
 }
 
-func (f *faulty) Cluster() *scalehist.Objects {
+func (f *faulty) Objects() *scalehist.Objects {
 	if f.cluster != nil {
-		return f.cluster(f.ControlPlane.Cluster())
+		return f.cluster(f.ControlPlane.Objects())
 	}
-	return f.ControlPlane.Cluster()
+	return f.ControlPlane.Objects()
 }
 
 func (f *faulty) Apply(ctx context.Context, changes []scalehist.Change) error {

@@ -103,7 +103,7 @@ func clean(ctx context.Context, cp kvcl.ControlPlane, now time.Time) (err error)
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	o := cp.Cluster()
+	o := cp.Objects()
 	var objects []scalehist.Object
 	for _, pod := range o.Pods {
 		objects = append(objects, pod)
@@ -127,7 +127,7 @@ func clean(ctx context.Context, cp kvcl.ControlPlane, now time.Time) (err error)
 	if _, err := cp.Settle(ctx, now); err != nil {
 		return err
 	}
-	if left := objectsOf(cp.Cluster()); len(left) > 0 {
+	if left := objectsOf(cp.Objects()); len(left) > 0 {
 		return fmt.Errorf("%d objects are left after all were deleted, first %s %s", len(left), kindName(left[0]), fullName(left[0]))
 	}
 	return nil

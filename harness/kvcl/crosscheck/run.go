@@ -63,7 +63,7 @@ func do(ctx context.Context, cp kvcl.ControlPlane, s Step, now time.Time) (o out
 	}()
 	switch {
 	case s.Apply != nil:
-		changes := resolve(s.Apply, cp.Cluster(), now)
+		changes := resolve(s.Apply, cp.Objects(), now)
 		o.applied = len(changes)
 		err = cp.Apply(ctx, changes)
 	case s.Taint != nil:

@@ -67,8 +67,8 @@ func (m *Plane) Settle(ctx context.Context, now time.Time) (kvcl.Settled, error)
 	return m.plane.Settle(ctx, now)
 }
 
-// Cluster implements kvcl.ControlPlane.
-func (m *Plane) Cluster() *scalehist.Objects { return m.plane.Cluster() }
+// Objects implements kvcl.ControlPlane.
+func (m *Plane) Objects() *scalehist.Objects { return m.plane.Objects() }
 
 // Pod implements kvcl.ControlPlane.
 func (m *Plane) Pod(namespace, name string) *corev1.Pod { return m.plane.Pod(namespace, name) }

@@ -44,8 +44,8 @@ type watchedPlane struct {
 	shown, copies []scalehist.Object
 }
 
-func (w *watchedPlane) Cluster() *scalehist.Objects {
-	o := w.ControlPlane.Cluster()
+func (w *watchedPlane) Objects() *scalehist.Objects {
+	o := w.ControlPlane.Objects()
 	for _, obj := range o.All() {
 		w.shown = append(w.shown, obj)
 		w.copies = append(w.copies, obj.DeepCopyObject().(scalehist.Object))
@@ -86,7 +86,7 @@ func TestCallersKeepTheirObjects(t *testing.T) {
 	if _, err := m.Settle(t.Context(), contract.Now.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	o := m.Cluster()
+	o := m.Objects()
 	if got := o.Nodes[0].Labels["a"] + o.Pods[0].Labels["a"] + o.Pods[0].Spec.Containers[0].Image; got != "11i" {
 		t.Errorf("got %q, want what was applied", got)
 	}

@@ -1,10 +1,11 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -111,11 +112,11 @@ func rankByHash(victims map[string]*extenderv1.Victims, nameless bool) map[strin
 	for n := range victims {
 		nodes = append(nodes, n)
 	}
-	sort.Slice(nodes, func(i, j int) bool {
-		if x, y := hash(nodes[i]), hash(nodes[j]); x != y && !nameless {
-			return x < y
+	slices.SortFunc(nodes, func(a, b string) int {
+		if n := cmp.Compare(hash(a), hash(b)); n != 0 && !nameless {
+			return n
 		}
-		return nodes[i] < nodes[j]
+		return cmp.Compare(a, b)
 	})
 	rank := make(map[string]int64, len(nodes))
 	for i, n := range nodes {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // Absorb takes over what others wrote through the API server since the last call, and says whether there was any: taints of nodes,
@@ -16,7 +17,7 @@ import (
 // A pod whose end was asked for so goes on for its termination time, within the grace period it was given, under its own name: who
 // asked looks for that name to see whether it has stopped. Its owner makes another when it has.
 func (c *Cluster) Absorb(now time.Time) (any bool) {
-	for _, n := range c.plane.Cluster().Nodes {
+	for _, n := range c.plane.Objects().Nodes {
 		known := c.nodes[n.Name]
 		if known == nil {
 			continue
@@ -51,13 +52,13 @@ func (c *Cluster) absorbEnd(key types.NamespacedName, now time.Time) {
 	if !p.done {
 		c.lose(key, p)
 	}
-	returns := !p.done && comesBack(p.object)
+	returns := !p.done && podlife.ComesBack(p.object)
 	if served == nil {
 		if returns {
 			c.evicted = append(c.evicted, p.object)
 		}
-		if isDaemon(p.object) {
-			c.daemonsDirty = append(c.daemonsDirty, daemonNode(p.object))
+		if podlife.IsDaemon(p.object) {
+			c.daemonsDirty = append(c.daemonsDirty, podlife.DaemonNode(p.object))
 		}
 		return
 	}

@@ -119,7 +119,7 @@ func TestAbsorbedTaintsOutlastRecordedChanges(t *testing.T) {
 	w.absorb(0)
 	w.settle(1 * sec)
 	w.want(map[string]string{"a": "Pending@"}) // the tainted node takes neither it nor its agent
-	got := objects(w.Cluster.Cluster().Nodes)[0].(*corev1.Node)
+	got := objects(w.Cluster.Objects().Nodes)[0].(*corev1.Node)
 	want := corev1.NodeSpec{Taints: []corev1.Taint{mark}, Unschedulable: true}
 	if diff := cmp.Diff(want, got.Spec); diff != "" || got.Labels["rack"] != "7" {
 		t.Errorf("labels %v, spec (-want +got):\n%s", got.Labels, diff)

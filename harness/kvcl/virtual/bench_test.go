@@ -49,7 +49,7 @@ func BenchmarkScaleDown(b *testing.B) {
 			}
 		}
 		b.StopTimer()
-		if n := len(plane.Cluster().Pods); n != 1 {
+		if n := len(plane.Objects().Pods); n != 1 {
 			b.Fatalf("%d pods are left, want one", n)
 		}
 		if err := plane.Close(); err != nil {

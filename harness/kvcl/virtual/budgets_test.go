@@ -43,7 +43,7 @@ func (n *notebook) Settle(context.Context, time.Time) (kvcl.Settled, error) {
 	return kvcl.Settled{}, nil
 }
 func (n *notebook) Pod(string, string) *corev1.Pod                          { return nil }
-func (n *notebook) Cluster() *scalehist.Objects                             { return &scalehist.Objects{} }
+func (n *notebook) Objects() *scalehist.Objects                             { return &scalehist.Objects{} }
 func (n *notebook) Evict(context.Context, string, string) error             { return nil }
 func (n *notebook) SetTaints(context.Context, string, []corev1.Taint) error { return nil }
 func (n *notebook) Client() (kubernetes.Interface, bool)                    { return nil, false }

@@ -47,7 +47,7 @@ func claimed(p *corev1.Pod, claim string) *corev1.Pod {
 // storage are claims as "name phase owner" and volumes as "name claim".
 func (w *world) storage() []string {
 	var out []string
-	o := w.Cluster.Cluster()
+	o := w.Cluster.Objects()
 	for _, c := range o.PersistentVolumeClaims {
 		who := ""
 		if r := metav1.GetControllerOf(c); r != nil {
@@ -78,7 +78,7 @@ func newStorageWorld(t *testing.T) *world {
 func cleanStorage(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
-		o := shared.Cluster()
+		o := shared.Objects()
 		var all []scalehist.Change
 		for _, list := range [][]scalehist.Object{objects(o.PersistentVolumeClaims), objects(o.PersistentVolumes), objects(o.StorageClasses)} {
 			for _, obj := range list {
@@ -99,7 +99,7 @@ func TestEphemeralVolumes(t *testing.T) {
 	w.settle(0)
 	w.want(map[string]string{"a": "Running@n1", "b": "Running@n1"})
 	w.wantStorage("a-tmp Bound pod-a", "b-tmp Bound pod-b", "pvc-default-b-tmp for b-tmp", "pvc-default-a-tmp for a-tmp")
-	if got := w.Cluster.Cluster().PersistentVolumeClaims[0].Labels; got["kind"] != "scratch" {
+	if got := w.Cluster.Objects().PersistentVolumeClaims[0].Labels; got["kind"] != "scratch" {
 		t.Errorf("labels %v, want the template's", got)
 	}
 	// One that comes back elsewhere does not find the old volume.

@@ -12,20 +12,13 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/kubelet"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
-
-// RunForAnnotation on a pod is how long it runs, from Running to Succeeded ("90s"). Without it a pod runs until it is
-// deleted.
-const RunForAnnotation = "scalehist.io/run-for"
-
-// WhenDoneAnnotation ("true") on a deleted pod says that the deletion tidied up a pod that had finished: here it
-// waits until the pod has run its time, however late that began.
-const WhenDoneAnnotation = "scalehist.io/when-done"
 
 // Cluster is a control plane with the virtual parts at work. Like the plane it is owned by one replay loop.
 // It implements scalehist.Cluster for autoscalers.
@@ -37,8 +30,7 @@ type Cluster struct {
 
 	// pods are the live ones; put, show and drop change them.
 	pods map[types.NamespacedName]*pod
-	// finishing are the finite pods that run, daemonPods the pods of DaemonSets by daemonID.
-	finishing  finishes
+	// daemonPods are the pods of DaemonSets by daemonID.
 	daemonPods map[string][]types.NamespacedName
 	tally      tally
 	// arrivals counts the pods that ever were; onNode files the live ones under their nodes.
@@ -93,7 +85,7 @@ var _ scalehist.Cluster = (*Cluster)(nil)
 
 // Options of the virtual parts.
 type Options struct {
-	// Termination is how long a pod takes to stop once its deletion was asked for; nil stands for AssumedTermination.
+	// Termination is how long a pod takes to stop once its deletion was asked for; nil stands for kubelet.AssumedTermination.
 	Termination func(*corev1.Pod) time.Duration
 	// Recorded gives every workload to a controller that lets it have the pods that were recorded: nobody else can take one over, and the
 	// outcome is that of no controller at all.
@@ -114,7 +106,7 @@ func (o Options) keeper() string {
 // New puts the virtual parts to work on an empty control plane.
 func New(plane kvcl.ControlPlane, opts Options) *Cluster {
 	if opts.Termination == nil {
-		opts.Termination = AssumedTermination
+		opts.Termination = kubelet.AssumedTermination
 	}
 	c := &Cluster{
 		plane:  plane,
@@ -146,8 +138,8 @@ func New(plane kvcl.ControlPlane, opts Options) *Cluster {
 	return c
 }
 
-// Cluster implements scalehist.Cluster.
-func (c *Cluster) Cluster() *scalehist.Objects { return c.plane.Cluster() }
+// Objects implements scalehist.Cluster.
+func (c *Cluster) Objects() *scalehist.Objects { return c.plane.Objects() }
 
 // SetTaints implements scalehist.Cluster.
 func (c *Cluster) SetTaints(ctx context.Context, node string, taints []corev1.Taint) error {
@@ -222,8 +214,8 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string) error {
 		return nil
 	}
 	c.lose(key, p)
-	if isDaemon(p.object) {
-		c.daemonsDirty = append(c.daemonsDirty, daemonNode(p.object))
+	if podlife.IsDaemon(p.object) {
+		c.daemonsDirty = append(c.daemonsDirty, podlife.DaemonNode(p.object))
 	}
 	return c.apply(ctx, c.leave(p.object, c.now, termination))
 }
@@ -284,7 +276,7 @@ func (c *Cluster) admitPod(ch scalehist.Change, p *corev1.Pod) ([]scalehist.Chan
 		out := c.freeName(key, ch.At)
 		return append(out, scalehist.Change{At: ch.At, Op: scalehist.OpAdd, Object: c.born(key, p, ch.At)}), nil
 	case scalehist.OpDelete:
-		if p.Annotations[WhenDoneAnnotation] == "true" && (known != nil && !known.done || c.returns(key)) {
+		if p.Annotations[podlife.WhenDoneAnnotation] == "true" && (known != nil && !known.done || c.returns(key)) {
 			c.whenDone[key] = true
 			return nil, nil
 		}
@@ -298,7 +290,7 @@ func (c *Cluster) admitPod(ch scalehist.Change, p *corev1.Pod) ([]scalehist.Chan
 			return nil, nil
 		}
 		if known.workload != nil && known.workload.sizedBy != "" {
-			p = withResourcesOf(p, known.object) // its requests are not what was recorded
+			p = kubelet.WithResourcesOf(p, known.object) // its requests are not what was recorded
 			p.Spec.Resources = known.object.Spec.Resources
 		}
 		return c.updatePod(ch, known, p), nil
@@ -331,31 +323,26 @@ func (c *Cluster) updatePod(ch scalehist.Change, known *pod, want *corev1.Pod) [
 			}
 		}
 	}
-	resized := requestsDiffer(next, want)
+	resized := kubelet.Differ(next, want)
 	next.Spec.SchedulingGates = want.Spec.SchedulingGates
 	next.Spec.Tolerations = want.Spec.Tolerations
 	next.Spec.NodeSelector, next.Spec.Affinity = want.Spec.NodeSelector, want.Spec.Affinity
 	next.Spec.Resources = want.Spec.Resources
-	copyResources(next.Spec.Containers, want.Spec.Containers)
-	copyResources(next.Spec.InitContainers, want.Spec.InitContainers)
+	kubelet.CopyResources(next.Spec.Containers, want.Spec.Containers)
+	kubelet.CopyResources(next.Spec.InitContainers, want.Spec.InitContainers)
 	if !resized {
 		c.show(known, next)
 		return []scalehist.Change{{At: ch.At, Op: scalehist.OpUpdate, Object: next}}
 	}
 	old := known.object
 	key := types.NamespacedName{Namespace: next.Namespace, Name: next.Name}
-	finish, ready, restart, done := known.finishAt, known.readyAt, known.restartAt, known.done
 	born := c.enter(key, next, ch.At)
 	again := c.pods[key]
 	c.tally.uncount(again)
-	again.finishAt, again.done = finish, done
+	again.done = known.done
 	c.tally.count(again)
-	c.runs(key, again)
-	if !ready.IsZero() {
-		c.readyAt(key, again, ready)
-	}
-	if !restart.IsZero() {
-		c.restartAt(key, again, restart)
+	for _, a := range []*alarms{&c.lives.finishing, &c.lives.starting, &c.lives.restarting} {
+		a.set(key, again, *a.of(known))
 	}
 	return []scalehist.Change{
 		{At: ch.At, Op: scalehist.OpDelete, Object: old},
@@ -363,25 +350,17 @@ func (c *Cluster) updatePod(ch scalehist.Change, known *pod, want *corev1.Pod) [
 	}
 }
 
-func copyResources(to, from []corev1.Container) {
-	for i := range to {
-		if i < len(from) {
-			to[i].Resources = from[i].Resources
-		}
-	}
-}
-
 // enter registers a pod and gives it the UID of its incarnation.
 func (c *Cluster) enter(key types.NamespacedName, p *corev1.Pod, at time.Time) *corev1.Pod {
-	p = copied(p)
+	p = podlife.Copied(p)
 	p.UID = c.nextUID(key, p.UID)
 	c.births[key]++
 	entry := &pod{object: p}
 	if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 		if p.Status.Phase != corev1.PodRunning {
-			p.Status = runningStatus(at)
+			p.Status = kubelet.Running(at)
 		}
-		entry.finishAt = finishTime(p, at)
+		entry.finishAt = podlife.FinishTime(p, at)
 	}
 	c.put(key, entry)
 	if hasEphemeral(p) {
@@ -444,7 +423,7 @@ func (c *Cluster) nodeGone(at time.Time, name string) []scalehist.Change {
 		c.drop(key)
 		out = append(out, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: known.object})
 		c.lose(key, known)
-		if comesBack(known.object) && !known.done {
+		if podlife.ComesBack(known.object) && !known.done {
 			c.again(known.object)
 		}
 	}
@@ -461,9 +440,9 @@ func (c *Cluster) Next() (time.Time, bool) {
 	if at, ok := c.controllers.state.Next(); ok && (next.IsZero() || at.Before(next)) {
 		next = at
 	}
-	for _, nextOf := range []func() (finish, bool){c.nextFinish, c.nextReady, c.nextRestart} {
-		if f, ok := nextOf(); ok && (next.IsZero() || f.at.Before(next)) {
-			next = f.at
+	for _, a := range []*alarms{&c.lives.finishing, &c.lives.starting, &c.lives.restarting} {
+		if first, ok := c.next(a); ok && (next.IsZero() || first.at.Before(next)) {
+			next = first.at
 		}
 	}
 	return next, !next.IsZero()
@@ -495,11 +474,4 @@ func (c *Cluster) at(ch scalehist.Change) time.Time {
 		return ch.At
 	}
 	return c.now
-}
-
-// comesBack says whether somebody recreates the pod when it is evicted: its controller, but neither a DaemonSet
-// (whose pods belong to a node) nor a kubelet's static pod.
-func comesBack(p *corev1.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(p)
-	return owner != nil && owner.Kind != "DaemonSet" && owner.Kind != "Node"
 }

@@ -291,17 +291,17 @@ func TestCordon(t *testing.T) {
 	w.update(changed)
 	w.add(pod("p", "1"))
 	w.settle(1 * sec)
-	if n := w.Cluster.Cluster().Nodes[0]; !n.Spec.Unschedulable || n.Labels["a"] != "b" {
+	if n := w.Cluster.Objects().Nodes[0]; !n.Spec.Unschedulable || n.Labels["a"] != "b" {
 		t.Errorf("node: unschedulable %v, labels %v", n.Spec.Unschedulable, n.Labels)
 	}
-	if got := w.Cluster.Cluster().Pods[0].Spec.NodeName; got != "" {
+	if got := w.Cluster.Objects().Pods[0].Spec.NodeName; got != "" {
 		t.Errorf("the pod is on %s", got)
 	}
 	if err := w.Cordon(t.Context(), "n1", false); err != nil {
 		t.Fatal(err)
 	}
 	w.settle(2 * sec)
-	if got := w.Cluster.Cluster().Pods[0].Spec.NodeName; got != "n1" {
+	if got := w.Cluster.Objects().Pods[0].Spec.NodeName; got != "n1" {
 		t.Errorf("the pod is on %q, want n1", got)
 	}
 	if err := w.Cordon(t.Context(), "absent", true); err == nil || !contains(err.Error(), "absent") {
@@ -322,7 +322,7 @@ func TestTaintsOutliveRecordedChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	taints := func() (out []string) {
-		for _, taint := range w.Cluster.Cluster().Nodes[0].Spec.Taints {
+		for _, taint := range w.Cluster.Objects().Nodes[0].Spec.Taints {
 			out = append(out, taint.Key)
 		}
 		return out

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	model "github.com/scalehist/scalehist/simulator/workload"
 )
 
@@ -174,7 +175,7 @@ func (c *Cluster) act(a model.Action, now time.Time, out *outcome) error {
 		case model.CreatePod:
 			return c.create(o, now, out)
 		case model.ReleasePod:
-			if w := c.controllers.of[controllerUID(o)]; w.run != nil {
+			if w := c.controllers.of[podlife.ControllerUID(o)]; w.run != nil {
 				w.run.counted[o.UID] = true
 			}
 			return nil
@@ -199,7 +200,7 @@ func (c *Cluster) act(a model.Action, now time.Time, out *outcome) error {
 
 // create makes the pod that a controller made.
 func (c *Cluster) create(o *corev1.Pod, now time.Time, out *outcome) error {
-	w := c.controllers.of[controllerUID(o)]
+	w := c.controllers.of[podlife.ControllerUID(o)]
 	p, evicted, err := c.replica(w, o, now)
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func (c *Cluster) admitDaemonSet(ch scalehist.Change, ds *appsv1.DaemonSet) (out
 	default:
 		c.daemonSets = append(c.daemonSets, ds)
 	}
-	for _, n := range c.plane.Cluster().Nodes {
+	for _, n := range c.plane.Objects().Nodes {
 		if c.nodes[n.Name] != nil {
 			c.daemonsDirty = append(c.daemonsDirty, n.Name)
 		}
@@ -124,28 +124,6 @@ func (c *Cluster) daemonPod(ds *appsv1.DaemonSet, node string, now time.Time) *c
 }
 
 func daemonPodName(ds *appsv1.DaemonSet, node string) string { return ds.Name + "-" + node }
-
-// daemonNode is the node a DaemonSet pod is on or meant for: until it is bound, the name is in the node affinity
-// the controller gave it.
-func daemonNode(p *corev1.Pod) string {
-	if p.Spec.NodeName != "" || p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil ||
-		p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		return p.Spec.NodeName
-	}
-	for _, t := range p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-		for _, f := range t.MatchFields {
-			if f.Key == metav1.ObjectNameField && len(f.Values) == 1 {
-				return f.Values[0]
-			}
-		}
-	}
-	return ""
-}
-
-func isDaemon(p *corev1.Pod) bool {
-	o := metav1.GetControllerOfNoCopy(p)
-	return o != nil && o.Kind == daemonSetKind
-}
 
 func ownedBy(p *corev1.Pod, ds *appsv1.DaemonSet) bool {
 	o := metav1.GetControllerOfNoCopy(p)

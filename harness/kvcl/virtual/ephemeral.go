@@ -128,7 +128,7 @@ func (c *Cluster) reclaimed(claim types.NamespacedName) *corev1.PersistentVolume
 	pv := c.claims.made[claim]
 	delete(c.claims.made, claim)
 	if pv == nil {
-		volumes := c.plane.Cluster().PersistentVolumes
+		volumes := c.plane.Objects().PersistentVolumes
 		i := slices.IndexFunc(volumes, func(v *corev1.PersistentVolume) bool {
 			ref := v.Spec.ClaimRef
 			return ref != nil && ref.Namespace == claim.Namespace && ref.Name == claim.Name && v.Status.Phase == corev1.VolumeBound

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // Recount compares what the cluster keeps about its pods with what the pods themselves say.
@@ -24,11 +25,11 @@ func (c *Cluster) Recount() error {
 		if !p.done && !p.finishAt.IsZero() && (next.IsZero() || p.finishAt.Before(next)) {
 			next = p.finishAt
 		}
-		if isDaemon(p.object) {
-			daemons[daemonID(p.object.Namespace, metav1.GetControllerOf(p.object).Name, daemonNode(p.object))]++
+		if podlife.IsDaemon(p.object) {
+			daemons[daemonID(p.object.Namespace, metav1.GetControllerOf(p.object).Name, podlife.DaemonNode(p.object))]++
 		}
 	}
-	if f, _ := c.nextFinish(); !f.at.Equal(next) {
+	if f, _ := c.next(&c.lives.finishing); !f.at.Equal(next) {
 		return fmt.Errorf("the next pod finishes at %s, want %s", f.at, next)
 	}
 	for id, n := range daemons {

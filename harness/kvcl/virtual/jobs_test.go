@@ -88,7 +88,7 @@ func TestTakenOverJob(t *testing.T) {
 		}
 	}
 	w.want(map[string]string{})
-	if jobs := w.Cluster.Cluster().Jobs; len(jobs) != 0 {
+	if jobs := w.Cluster.Objects().Jobs; len(jobs) != 0 {
 		t.Errorf("Job %s is still there", jobs[0].Name)
 	}
 	w.remove(job) // recorded, later than here

@@ -19,6 +19,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 )
 
@@ -66,7 +67,7 @@ func worldWith(t *testing.T, opts virtual.Options) *world {
 	virtualTime = virtualTime.Add(time.Hour)
 	w := &world{Cluster: virtual.New(shared, opts), t: t, start: virtualTime}
 	t.Cleanup(func() {
-		o := shared.Cluster()
+		o := shared.Objects()
 		var all []scalehist.Change
 		for _, list := range [][]scalehist.Object{objects(o.Pods), objects(o.Nodes), objects(o.DaemonSets), objects(o.PodDisruptionBudgets), objects(o.PriorityClasses),
 			objects(o.Deployments), objects(o.ReplicaSets), objects(o.StatefulSets), objects(o.Jobs)} {
@@ -123,7 +124,7 @@ func (w *world) settle(at time.Duration) virtual.Step {
 // pods describes the pods there are: name to "Phase@node".
 func (w *world) pods() map[string]string {
 	out := map[string]string{}
-	for _, p := range w.Cluster.Cluster().Pods {
+	for _, p := range w.Cluster.Objects().Pods {
 		out[p.Name] = string(p.Status.Phase) + "@" + p.Spec.NodeName
 	}
 	return out
@@ -131,7 +132,7 @@ func (w *world) pods() map[string]string {
 
 func (w *world) pod(name string) *corev1.Pod {
 	w.t.Helper()
-	for _, p := range w.Cluster.Cluster().Pods {
+	for _, p := range w.Cluster.Objects().Pods {
 		if p.Name == name {
 			return p
 		}
@@ -160,7 +161,7 @@ func (w *world) refused(name string) {
 
 func (w *world) allowed(budget string) int32 {
 	w.t.Helper()
-	for _, b := range w.Cluster.Cluster().PodDisruptionBudgets {
+	for _, b := range w.Cluster.Objects().PodDisruptionBudgets {
 		if b.Name == budget {
 			return b.Status.DisruptionsAllowed
 		}
@@ -202,7 +203,7 @@ func on(p *corev1.Pod, node string) *corev1.Pod {
 }
 
 func runFor(p *corev1.Pod, d time.Duration) *corev1.Pod {
-	p.Annotations = map[string]string{virtual.RunForAnnotation: d.String()}
+	p.Annotations = map[string]string{podlife.RunForAnnotation: d.String()}
 	return p
 }
 

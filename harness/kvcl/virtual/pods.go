@@ -2,14 +2,14 @@ package virtual
 
 import (
 	"cmp"
-	"container/heap"
-	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // pod is a live pod as the virtual parts know it.
@@ -35,36 +35,6 @@ type pod struct {
 	healthy bool
 }
 
-// copied is a pod to change; what is deeper than its own fields it shares with the other, so that must be replaced, not
-// changed. A replay makes several of each pod.
-func copied(p *corev1.Pod) *corev1.Pod {
-	next := *p
-	return &next
-}
-
-// AsPending is a pod as it was created: without node, status and the labels of its node. It shares what is deeper with the other.
-func AsPending(p *corev1.Pod) *corev1.Pod {
-	next := copied(p)
-	next.Spec.NodeName = ""
-	next.Status = corev1.PodStatus{Phase: corev1.PodPending}
-	next.DeletionTimestamp, next.DeletionGracePeriodSeconds = nil, nil
-	if p.Spec.NodeName != "" && p.Labels != nil {
-		next.Labels = maps.Clone(p.Labels)
-		for _, l := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
-			delete(next.Labels, l) // the API server's copies of the node's
-		}
-	}
-	return next
-}
-
-// newborn is another incarnation of a pod, created now.
-func newborn(p *corev1.Pod, now time.Time) *corev1.Pod {
-	next := AsPending(p)
-	next.UID, next.ResourceVersion = "", ""
-	next.CreationTimestamp = metav1.NewTime(now)
-	return next
-}
-
 // A step must not cost more because the cluster is large, so what is asked of all pods is kept: who finishes next, who is
 // counted by which budget, which pods and DaemonSet pods a node has. put, show, finishing and drop keep it.
 
@@ -85,7 +55,7 @@ func (c *Cluster) put(key types.NamespacedName, p *pod) {
 	c.changed(p)
 	c.file(key, p)
 	c.indexDaemon(key, p)
-	c.runs(key, p)
+	c.lives.finishing.set(key, p, p.finishAt)
 	c.tally.count(p)
 }
 
@@ -128,7 +98,7 @@ func (c *Cluster) drop(key types.NamespacedName) {
 
 // changed counts the changes of pods that belong to their node.
 func (c *Cluster) changed(p *pod) {
-	if FollowsNode(p.object) {
+	if podlife.FollowsNode(p.object) {
 		c.nodePods++
 	}
 }
@@ -138,8 +108,8 @@ func (c *Cluster) NodePods() int64 { return c.nodePods }
 
 // placeOf is the node a pod is on, or is meant for as the pod of a DaemonSet; "" for others.
 func placeOf(p *corev1.Pod) string {
-	if p.Spec.NodeName == "" && isDaemon(p) {
-		return daemonNode(p)
+	if p.Spec.NodeName == "" && podlife.IsDaemon(p) {
+		return podlife.DaemonNode(p)
 	}
 	return p.Spec.NodeName
 }
@@ -178,8 +148,8 @@ func podsWhere(pods map[types.NamespacedName]*pod, match func(*corev1.Pod) bool)
 }
 
 func (c *Cluster) indexDaemon(key types.NamespacedName, p *pod) {
-	if isDaemon(p.object) {
-		p.daemon = daemonID(p.object.Namespace, metav1.GetControllerOfNoCopy(p.object).Name, daemonNode(p.object))
+	if podlife.IsDaemon(p.object) {
+		p.daemon = daemonID(p.object.Namespace, metav1.GetControllerOfNoCopy(p.object).Name, podlife.DaemonNode(p.object))
 		c.daemonPods[p.daemon] = append(c.daemonPods[p.daemon], key)
 	}
 }
@@ -192,56 +162,6 @@ func (c *Cluster) unindexDaemon(key types.NamespacedName, p *pod) {
 	if len(c.daemonPods[p.daemon]) == 0 {
 		delete(c.daemonPods, p.daemon)
 	}
-}
-
-// runs notes when the pod finishes, if it does.
-func (c *Cluster) runs(key types.NamespacedName, p *pod) {
-	if !p.finishAt.IsZero() {
-		heap.Push(&c.finishing, finish{at: p.finishAt, key: key, pod: p})
-	}
-}
-
-// nextFinish is the pod that finishes next, if any does.
-func (c *Cluster) nextFinish() (finish, bool) {
-	return c.next(&c.finishing, func(f finish) bool { return f.pod.finishAt.Equal(f.at) })
-}
-
-// next is the first of some instants of live pods that is still to come for its pod.
-func (c *Cluster) next(of *finishes, holds func(finish) bool) (finish, bool) {
-	for len(*of) > 0 {
-		f := (*of)[0]
-		if c.pods[f.key] == f.pod && !f.pod.done && holds(f) {
-			return f, true
-		}
-		heap.Pop(of) // gone since, or started again
-	}
-	return finish{}, false
-}
-
-// finish is a pod that finishes at an instant, unless it goes before.
-type finish struct {
-	at  time.Time
-	key types.NamespacedName
-	pod *pod
-}
-
-// finishes is a heap: the next one first.
-type finishes []finish
-
-func (f finishes) Len() int           { return len(f) }
-func (f finishes) Less(i, j int) bool { return f[i].at.Before(f[j].at) }
-func (f finishes) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
-
-// Push and Pop implement heap.Interface.
-func (f *finishes) Push(x any) { *f = append(*f, x.(finish)) }
-
-// Pop implements heap.Interface.
-func (f *finishes) Pop() any {
-	last := len(*f) - 1
-	x := (*f)[last]
-	(*f)[last] = finish{}
-	*f = (*f)[:last]
-	return x
 }
 
 func daemonID(namespace, daemonSet, node string) string {

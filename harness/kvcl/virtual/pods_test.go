@@ -16,6 +16,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/memory"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 )
 
@@ -101,7 +102,7 @@ func finitePod(name, app, runFor string) *corev1.Pod {
 		}}}},
 	}
 	if runFor != "" {
-		p.Annotations = map[string]string{virtual.RunForAnnotation: runFor}
+		p.Annotations = map[string]string{podlife.RunForAnnotation: runFor}
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/kubelet"
 )
 
 // recordedRequests gives new pods the requests that were recorded of them, by the means by which a vertical autoscaler sets them: their owners make
@@ -21,7 +22,7 @@ func (r *recordedRequests) made(p *corev1.Pod) *corev1.Pod {
 	if containers := p.Spec.Containers; slices.ContainsFunc(containers, func(c corev1.Container) bool { return len(c.Resources.Requests)+len(c.Resources.Limits) > 0 }) {
 		r.last[scalehist.NameOf(p)] = p
 	}
-	return withResourcesOf(p, &corev1.Pod{})
+	return kubelet.WithResourcesOf(p, &corev1.Pod{})
 }
 
 // Admit implements scalehist.Admitter.
@@ -30,22 +31,5 @@ func (r *recordedRequests) Admit(_ time.Time, p *corev1.Pod) *corev1.Pod {
 	if last == nil {
 		return p
 	}
-	return withResourcesOf(p, last)
-}
-
-// withResourcesOf is a pod whose containers have the resources of those of another; none where that has no such container.
-func withResourcesOf(p, other *corev1.Pod) *corev1.Pod {
-	next := copied(p)
-	next.Spec.Containers = sized(p.Spec.Containers, other.Spec.Containers)
-	next.Spec.InitContainers = sized(p.Spec.InitContainers, other.Spec.InitContainers)
-	return next
-}
-
-func sized(containers, like []corev1.Container) []corev1.Container {
-	out := slices.Clone(containers)
-	for i := range out {
-		out[i].Resources = corev1.ResourceRequirements{}
-	}
-	copyResources(out, like)
-	return out
+	return kubelet.WithResourcesOf(p, last)
 }

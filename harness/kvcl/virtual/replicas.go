@@ -17,6 +17,7 @@ import (
 	deploymentutil "k8s.io/kubernetes/pkg/controller/deployment/util"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // nextName implements workload.Names: the next pod is one that was evicted, else one that was recorded and has not been here. Both are of the
@@ -86,7 +87,7 @@ func (k *controllers) counterpart(w *workload, name string) types.UID {
 
 // view is a pod as the model knows it.
 func (k *controllers) view(w *workload, p *corev1.Pod) *corev1.Pod {
-	v := copied(p)
+	v := podlife.Copied(p)
 	ref := metav1.GetControllerOfNoCopy(p)
 	if owner := k.owner(w, p); owner != ref.UID {
 		own := *ref
@@ -109,7 +110,7 @@ func revision(w *workload, p *corev1.Pod) string {
 	if w.ref.Kind == statefulSet {
 		return p.Labels[appsv1.StatefulSetRevisionLabel]
 	}
-	return string(controllerUID(p))
+	return string(podlife.ControllerUID(p))
 }
 
 // replica is the pod behind one that a controller made: one that was evicted or recorded; else one like the last of its revision, with the
@@ -120,14 +121,14 @@ func (c *Cluster) replica(w *workload, made *corev1.Pod, now time.Time) (p *core
 	like := w.run.like[revision(w, made)]
 	switch {
 	case g.pod != nil && w.sameRevision(g.pod, made):
-		p = newborn(c.template(g.pod), now)
+		p = podlife.Newborn(c.template(g.pod), now)
 	case like != nil:
 		p = alike(c.template(like), made, now)
 		if w.run.template {
 			requests(p, made)
 		}
 	case w.run.template:
-		p = copied(made)
+		p = podlife.Copied(made)
 		p.Finalizers, p.GenerateName = nil, ""
 		p.CreationTimestamp = metav1.NewTime(now)
 	default:
@@ -159,10 +160,10 @@ func (w *workload) sameRevision(p, made *corev1.Pod) bool {
 
 // alike is another pod like one that was here.
 func alike(like, made *corev1.Pod, now time.Time) *corev1.Pod {
-	p := newborn(like, now).DeepCopy()
-	delete(p.Annotations, WhenDoneAnnotation)
+	p := podlife.Newborn(like, now).DeepCopy()
+	delete(p.Annotations, podlife.WhenDoneAnnotation)
 	if metav1.GetControllerOfNoCopy(like).Kind != jobKind { // whose pods are to end
-		delete(p.Annotations, RunForAnnotation) // of that one pod's life
+		delete(p.Annotations, podlife.RunForAnnotation) // of that one pod's life
 	}
 	if made.Labels[appsv1.StatefulSetPodNameLabel] == "" {
 		return p

@@ -1,25 +1,21 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	resourcehelper "k8s.io/component-helpers/resource"
-	fwk "k8s.io/kube-scheduler/framework"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
-	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
-	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
-	"k8s.io/kubernetes/pkg/scheduler"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/kubelet"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // Admit lets a controller change new pods. What the owner of a pod makes again later is the pod as it was before.
@@ -39,7 +35,7 @@ func (c *Cluster) born(key types.NamespacedName, p *corev1.Pod, at time.Time) *c
 	if out != made {
 		c.templates[again.UID] = made
 	}
-	if out != p && requestsDiffer(out, p) {
+	if out != p && kubelet.Differ(out, p) {
 		c.resizes = append(c.resizes, scalehist.Change{At: at, Op: scalehist.OpUpdate, Object: again})
 	}
 	return again
@@ -51,7 +47,7 @@ func (c *Cluster) template(p *corev1.Pod) *corev1.Pod {
 	if t == nil {
 		return p
 	}
-	next := copied(p)
+	next := podlife.Copied(p)
 	next.Annotations = t.Annotations
 	next.Spec.Containers, next.Spec.InitContainers = t.Spec.Containers, t.Spec.InitContainers
 	return next
@@ -84,11 +80,11 @@ func (c *Cluster) Resize(ctx context.Context, want *corev1.Pod) error {
 	case known.done, known.object.Spec.NodeName == "":
 		return fmt.Errorf("resize of Pod %s: it does not run", key)
 	}
-	next := copied(known.object)
+	next := podlife.Copied(known.object)
 	next.Annotations = want.Annotations
 	next.Spec.Containers = slices.Clone(next.Spec.Containers)
-	copyResources(next.Spec.Containers, want.Spec.Containers)
-	if !requestsDiffer(next, known.object) {
+	kubelet.CopyResources(next.Spec.Containers, want.Spec.Containers)
+	if !kubelet.Differ(next, known.object) {
 		if maps.Equal(next.Annotations, known.object.Annotations) {
 			return nil
 		}
@@ -101,7 +97,7 @@ func (c *Cluster) Resize(ctx context.Context, want *corev1.Pod) error {
 	if known.allocated == nil {
 		known.allocated = known.object
 	}
-	c.answer(known, next, c.now)
+	next = c.answer(known, next, c.now)
 	if err := c.apply(ctx, []scalehist.Change{{At: c.now, Op: scalehist.OpUpdate, Object: next}}); err != nil {
 		if known.allocated == known.object {
 			known.allocated = nil
@@ -115,7 +111,7 @@ func (c *Cluster) Resize(ctx context.Context, want *corev1.Pod) error {
 func (c *Cluster) resized(key types.NamespacedName, known *pod, next *corev1.Pod) (writes []scalehist.Change) {
 	c.show(known, next)
 	c.resizes = append(c.resizes, scalehist.Change{At: c.now, Op: scalehist.OpUpdate, Object: next})
-	if _, waits := podutil.GetPodCondition(&next.Status, corev1.PodResizePending); waits != nil {
+	if kubelet.Waits(next) {
 		c.deferred[key] = known
 		return nil
 	}
@@ -125,81 +121,29 @@ func (c *Cluster) resized(key types.NamespacedName, known *pod, next *corev1.Pod
 	return c.restartResized(key, known, was)
 }
 
-// answer puts into the pod's status what the kubelet says to its new resources, by the rules of Kubernetes 1.36 (pkg/kubelet/allocation): what does
-// not fit now is Deferred, even where the node is too small for it; pods of files are Infeasible.
-func (c *Cluster) answer(known *pod, next *corev1.Pod, now time.Time) {
-	next.Status.Conditions = slices.DeleteFunc(slices.Clone(next.Status.Conditions), func(o corev1.PodCondition) bool { return o.Type == corev1.PodResizePending })
-	reason, message := corev1.PodReasonDeferred, ""
-	if kubetypes.IsStaticPod(next) {
-		reason, message = corev1.PodReasonInfeasible, "In-place resize of static-pods is not supported"
-	} else if message = c.noRoom(known, next); message == "" {
-		next.Status.ContainerStatuses = withResources(next, next)
-		return
-	}
-	pending := condition(corev1.PodResizePending, corev1.ConditionTrue, now)
-	if _, was := podutil.GetPodCondition(&known.object.Status, corev1.PodResizePending); was != nil {
-		pending.LastTransitionTime = was.LastTransitionTime
-	}
-	pending.Reason, pending.Message = reason, message
-	next.Status.Conditions = append(next.Status.Conditions, pending)
-	next.Status.ContainerStatuses = withResources(next, known.allocated)
+// answer is a pod that asks for other resources, with what its kubelet says.
+func (c *Cluster) answer(known *pod, asks *corev1.Pod, now time.Time) *corev1.Pod {
+	return kubelet.Resize{Has: known.allocated, Asks: asks}.Answer(known.object, c.nodes[known.node], c.beside(known), now)
 }
 
-// withResources are the statuses of a pod's containers with the resources that they have.
-func withResources(p, has *corev1.Pod) []corev1.ContainerStatus {
-	out := containerStatuses(p)
-	for i := range out {
-		r := has.Spec.Containers[i].Resources
-		out[i].AllocatedResources, out[i].Resources = r.Requests, r.DeepCopy()
+// beside are the pods on a pod's node but itself, with the resources that they have.
+func (c *Cluster) beside(known *pod) iter.Seq[*corev1.Pod] {
+	return func(yield func(*corev1.Pod) bool) {
+		for _, key := range podsWhere(c.onNode[known.node], func(p *corev1.Pod) bool { return p.Spec.NodeName == known.node }) {
+			o := c.pods[key]
+			if o != known && !o.done && !yield(cmp.Or(o.allocated, o.object)) {
+				return
+			}
+		}
+		for _, l := range c.leaving {
+			if l.object.Spec.NodeName == known.node && !yield(l.object) {
+				return
+			}
+		}
 	}
-	return out
 }
 
-// noRoom is why a pod with other resources does not fit on its node beside the pods that are there, by the check that kubelets admit pods with;
-// empty where it fits.
-func (c *Cluster) noRoom(known *pod, next *corev1.Pod) string {
-	var others []fwk.PodInfo
-	add := func(p *corev1.Pod) {
-		if info, err := framework.NewPodInfo(p); err == nil { // the scheduler took it
-			others = append(others, info)
-		}
-	}
-	for _, key := range podsWhere(c.onNode[known.node], func(p *corev1.Pod) bool { return p.Spec.NodeName == known.node }) {
-		switch o := c.pods[key]; {
-		case o == known || o.done:
-		case o.allocated != nil:
-			add(o.allocated)
-		default:
-			add(o.object)
-		}
-	}
-	for _, l := range c.leaving {
-		if l.object.Spec.NodeName == known.node {
-			add(l.object)
-		}
-	}
-	node := framework.NewNodeInfo()
-	node.SetNode(c.nodes[known.node])
-	for _, o := range others {
-		node.AddPodInfo(o)
-	}
-	bare := copied(next)
-	bare.Status = corev1.PodStatus{} // what it asks for counts, not what it has
-	var why []string
-	for _, r := range scheduler.AdmissionCheck(bare, node, true) {
-		if r.InsufficientResource != nil {
-			// The words of the kubelet (pkg/kubelet/lifecycle/predicate.go, InsufficientResourceError).
-			i := r.InsufficientResource
-			why = append(why, fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d", i.ResourceName, i.Requested, i.Used, i.Capacity))
-			continue
-		}
-		why = append(why, r.Reason)
-	}
-	return strings.Join(why, "; ")
-}
-
-// retryResizes gives pods whose resize was deferred their new resources where there is room by now, in the kubelet's order: those that grow nothing,
-// then by priority, by class, and by how long they wait (pkg/kubelet/allocation, sortPendingResizes).
+// retryResizes gives pods whose resize was deferred their new resources where there is room by now, in the kubelet's order.
 func (c *Cluster) retryResizes(now time.Time) []scalehist.Change {
 	if len(c.deferred) == 0 {
 		return nil
@@ -212,54 +156,21 @@ func (c *Cluster) retryResizes(now time.Time) []scalehist.Change {
 		}
 		keys = append(keys, key)
 	}
-	slices.SortFunc(keys, func(a, b types.NamespacedName) int { return compareResizes(c.deferred[a], c.deferred[b]) })
+	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
+		x, y := c.deferred[a], c.deferred[b]
+		return cmp.Or(kubelet.Resize{Has: x.allocated, Asks: x.object}.Compare(kubelet.Resize{Has: y.allocated, Asks: y.object}), cmp.Compare(x.order, y.order))
+	})
 	var out []scalehist.Change
 	for _, key := range keys {
 		known := c.deferred[key]
-		next := copied(known.object)
-		c.answer(known, next, now)
-		if _, waits := podutil.GetPodCondition(&next.Status, corev1.PodResizePending); waits != nil {
+		next := c.answer(known, known.object, now)
+		if kubelet.Waits(next) {
 			continue
 		}
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpUpdate, Object: next})
 		out = append(out, c.resized(key, known, next)...)
 	}
 	return out
-}
-
-func compareResizes(a, b *pod) int {
-	rank := func(p *pod) [4]int64 {
-		var out [4]int64
-		if grows(p) {
-			out[0] = 1
-		}
-		if prio := p.object.Spec.Priority; prio != nil {
-			out[1] = -int64(*prio)
-		}
-		if qos.GetPodQOS(p.object) != corev1.PodQOSGuaranteed {
-			out[2] = 1
-		}
-		if _, c := podutil.GetPodCondition(&p.object.Status, corev1.PodResizePending); c != nil {
-			out[3] = c.LastTransitionTime.UnixNano()
-		}
-		return out
-	}
-	x, y := rank(a), rank(b)
-	if n := slices.Compare(x[:], y[:]); n != 0 {
-		return n
-	}
-	return int(a.order - b.order)
-}
-
-// grows says whether a pod is to have more of something than it has.
-func grows(p *pod) bool {
-	has := resourcehelper.PodRequests(p.allocated, resourcehelper.PodResourcesOptions{})
-	for name, q := range resourcehelper.PodRequests(p.object, resourcehelper.PodResourcesOptions{}) {
-		if was := has[name]; q.Cmp(was) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // takeResizes are the pods whose requests have become others than those they came with, since the last call.

@@ -55,7 +55,7 @@ func TestRetainedClaims(t *testing.T) {
 			want := func(when string, names []string) {
 				t.Helper()
 				var got []string
-				for _, c := range w.Cluster.Cluster().PersistentVolumeClaims {
+				for _, c := range w.Cluster.Objects().PersistentVolumeClaims {
 					got = append(got, c.Name)
 				}
 				slices.Sort(got)
@@ -88,7 +88,7 @@ func TestRetainedClaims(t *testing.T) {
 			}
 			w.wantSizes(map[string]int{"2": 2})
 			want("replaced by those of another template", tt.again)
-			if claims := w.Cluster.Cluster().PersistentVolumeClaims; !slices.ContainsFunc(claims, func(c *corev1.PersistentVolumeClaim) bool { return c.Name == "data-db-0" && c.Labels["first"] == "yes" }) {
+			if claims := w.Cluster.Objects().PersistentVolumeClaims; !slices.ContainsFunc(claims, func(c *corev1.PersistentVolumeClaim) bool { return c.Name == "data-db-0" && c.Labels["first"] == "yes" }) {
 				t.Error("db-0, which was evicted and replaced, has another claim than at first")
 			}
 			w.remove(set)

@@ -84,7 +84,7 @@ func (s *shop) next(cpu string) *appsv1.Deployment {
 // sizes counts the pods by the CPU that they ask for, those that stop apart.
 func (w *world) sizes() map[string]int {
 	out := map[string]int{}
-	for _, p := range w.Cluster.Cluster().Pods {
+	for _, p := range w.Cluster.Objects().Pods {
 		size := p.Spec.Containers[0].Resources.Requests.Cpu().String()
 		if p.DeletionTimestamp != nil {
 			size += " stopping"
@@ -133,7 +133,7 @@ func TestRollout(t *testing.T) {
 	if len(step.Fed) != 1 || step.Fed[0].Op != scalehist.OpAdd || !strings.HasPrefix(step.Fed[0].Object.GetName(), "shop-") {
 		t.Errorf("the step says that %v came, want one new pod", step.Fed)
 	}
-	for _, p := range w.Cluster.Cluster().PodDisruptionBudgets {
+	for _, p := range w.Cluster.Objects().PodDisruptionBudgets {
 		if p.Status.ExpectedPods != 3 || p.Status.DesiredHealthy != 1 {
 			t.Errorf("the budget expects %d pods and wants %d of them, want 3 and 1", p.Status.ExpectedPods, p.Status.DesiredHealthy)
 		}
@@ -146,7 +146,7 @@ func TestRollout(t *testing.T) {
 	w.settle(41 * sec)
 	w.wantSizes(map[string]int{"2": 3})
 	var sets []string
-	for _, rs := range w.Cluster.Cluster().ReplicaSets {
+	for _, rs := range w.Cluster.Objects().ReplicaSets {
 		sets = append(sets, fmt.Sprint(*rs.Spec.Replicas, " of ", rs.Spec.Template.Spec.Containers[0].Resources.Requests.Cpu()))
 	}
 	if diff := cmp.Diff([]string{"0 of 1", "3 of 2"}, sets); diff != "" {
@@ -155,7 +155,7 @@ func TestRollout(t *testing.T) {
 	w.update(s.deployment) // back again: the ReplicaSet is the earlier one
 	w.settle(50 * sec)
 	w.wantSizes(map[string]int{"1": 1, "2": 3})
-	if n := len(w.Cluster.Cluster().ReplicaSets); n != 2 {
+	if n := len(w.Cluster.Objects().ReplicaSets); n != 2 {
 		t.Errorf("%d ReplicaSets after a rollback, want the two", n)
 	}
 }
@@ -219,10 +219,10 @@ func TestRecordedRolloutNames(t *testing.T) {
 		t.Errorf("the pod has UID %s, want that which was recorded", p.UID)
 	}
 	own := metav1.GetControllerOf(w.pod("shop-2-x"))
-	if i := slices.IndexFunc(w.Cluster.Cluster().ReplicaSets, func(rs *appsv1.ReplicaSet) bool { return rs.Name == own.Name }); i < 0 {
+	if i := slices.IndexFunc(w.Cluster.Objects().ReplicaSets, func(rs *appsv1.ReplicaSet) bool { return rs.Name == own.Name }); i < 0 {
 		t.Errorf("its owner %s is not there", own.Name)
 	}
-	if n := len(w.Cluster.Cluster().ReplicaSets); n != 2 {
+	if n := len(w.Cluster.Objects().ReplicaSets); n != 2 {
 		t.Errorf("%d ReplicaSets, want two: that which was recorded of the new template is the one that is here", n)
 	}
 	w.settle(11 * sec)
@@ -258,7 +258,7 @@ func TestRequestsOfNewPods(t *testing.T) {
 	w.takeOver("hpa", s.ref)
 	w.scale(s.ref, 2)
 	w.settle(1 * sec)
-	all := w.Cluster.Cluster().Pods
+	all := w.Cluster.Objects().Pods
 	var got []string
 	for _, c := range all[1].Spec.Containers {
 		got = append(got, c.Name+" "+c.Resources.Requests.Cpu().String())
@@ -340,7 +340,7 @@ func TestUpdatedStatefulSet(t *testing.T) {
 		t.Errorf("volumes of db-2: %v", p.Spec.Volumes)
 	}
 	var claims []string
-	for _, c := range w.Cluster.Cluster().PersistentVolumeClaims {
+	for _, c := range w.Cluster.Objects().PersistentVolumeClaims {
 		claims = append(claims, c.Name)
 	}
 	if !slices.Contains(claims, "data-db-2") {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // rootObject is the object of a workload as controllers take it: as recorded, with the replicas that are wanted; else made of its newest pod.
@@ -107,7 +108,7 @@ func templateOf(p *corev1.Pod) corev1.PodTemplateSpec {
 	if p == nil {
 		return corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "unknown"}}}}
 	}
-	like := AsPending(p)
+	like := podlife.AsPending(p)
 	t := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: like.Labels, Annotations: like.Annotations}, Spec: like.Spec}
 	return *t.DeepCopy()
 }

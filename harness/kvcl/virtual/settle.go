@@ -7,13 +7,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl"
+	"github.com/scalehist/scalehist/harness/kvcl/kubelet"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // Step is what happened in one Settle, in order.
@@ -155,19 +155,17 @@ func (c *Cluster) bound(bindings []kvcl.Binding, now time.Time) []scalehist.Chan
 		if known == nil {
 			continue // preempted again within the same settle
 		}
-		next := copied(known.object)
+		next := podlife.Copied(known.object)
 		if served := c.plane.Pod(b.Pod.Namespace, b.Pod.Name); served != nil {
 			next.Labels = served.Labels
 		}
 		next.Spec.NodeName = b.Node
-		next.Status = runningStatus(now)
+		next.Status = kubelet.Running(now)
 		if c.starts(b.Pod, known, next, now) {
-			next.Status.Conditions = withReady(next.Status.Conditions, corev1.ConditionFalse, now)
+			next.Status.Conditions = kubelet.WithReady(next.Status.Conditions, corev1.ConditionFalse, now)
 		}
-		known.finishAt = finishTime(next, now)
-		c.show(known, next)
-		c.runs(b.Pod, known)
-		out = append(out, scalehist.Change{At: now, Op: scalehist.OpUpdate, Object: next})
+		out = append(out, c.update(known, next, now))
+		c.lives.finishing.set(b.Pod, known, podlife.FinishTime(next, now))
 	}
 	return out
 }
@@ -200,7 +198,7 @@ func (c *Cluster) disrupted(p *corev1.Pod) *corev1.Pod {
 	if given == nil {
 		return p
 	}
-	next := copied(p)
+	next := podlife.Copied(p)
 	next.Status.Conditions = append(slices.DeleteFunc(slices.Clone(p.Status.Conditions), func(c corev1.PodCondition) bool { return c.Type == given.Type }), *given)
 	return next
 }
@@ -209,7 +207,7 @@ func (c *Cluster) disrupted(p *corev1.Pod) *corev1.Pod {
 func (c *Cluster) comeBack(now time.Time) []scalehist.Change {
 	var out []scalehist.Change
 	for _, e := range c.evicted {
-		p := newborn(c.template(e), now)
+		p := podlife.Newborn(c.template(e), now)
 		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 		out = append(out, scalehist.Change{At: now, Op: scalehist.OpAdd, Object: c.born(key, p, now)})
 	}
@@ -220,7 +218,7 @@ func (c *Cluster) comeBack(now time.Time) []scalehist.Change {
 // lose notes a pod that is gone for good, other than by running its time, a recorded deletion, or preemption. Pods that
 // belong to a node go with it, and are no loss.
 func (c *Cluster) lose(key types.NamespacedName, p *pod) {
-	if !p.done && !comesBack(p.object) && !FollowsNode(p.object) {
+	if !p.done && !podlife.ComesBack(p.object) && !podlife.FollowsNode(p.object) {
 		c.lost = append(c.lost, key)
 	}
 }
@@ -239,34 +237,17 @@ func (c *Cluster) takeLost() []Event {
 
 // finish lets the pods whose time is up succeed, in name order.
 func (c *Cluster) finish(now time.Time) []scalehist.Change {
-	var out []scalehist.Change
-	for {
-		f, ok := c.nextFinish()
-		if !ok || f.at.After(now) {
-			break
-		}
-		key, p := f.key, f.pod
+	out := c.due(&c.lives.finishing, now, func(key types.NamespacedName, p *pod) scalehist.Change {
 		c.tally.uncount(p)
 		p.done = true
 		if c.whenDone[key] {
 			delete(c.whenDone, key)
 			c.drop(key)
-			out = append(out, scalehist.Change{At: now, Op: scalehist.OpDelete, Object: p.object})
-			continue
+			return scalehist.Change{At: now, Op: scalehist.OpDelete, Object: p.object}
 		}
-		next := copied(p.object)
-		next.Status.Phase = corev1.PodSucceeded
-		next.Status.Conditions = []corev1.PodCondition{
-			condition(corev1.PodScheduled, corev1.ConditionTrue, now),
-			condition(corev1.PodReady, corev1.ConditionFalse, now),
-		}
-		c.show(p, next)
-		out = append(out, scalehist.Change{At: now, Op: scalehist.OpUpdate, Object: next})
-	}
-	if len(out) > 0 {
-		c.budgetsDirty = true
-		slices.SortFunc(out, byName)
-	}
+		return c.update(p, kubelet.Succeeded(p.object, now), now)
+	})
+	c.budgetsDirty = c.budgetsDirty || len(out) > 0
 	return out
 }
 
@@ -275,42 +256,4 @@ func byName(a, b scalehist.Change) int {
 		return n
 	}
 	return strings.Compare(a.Object.GetName(), b.Object.GetName())
-}
-
-func runningStatus(now time.Time) corev1.PodStatus {
-	start := metav1.NewTime(now)
-	return corev1.PodStatus{
-		Phase:     corev1.PodRunning,
-		StartTime: &start,
-		Conditions: []corev1.PodCondition{
-			condition(corev1.PodScheduled, corev1.ConditionTrue, now),
-			condition(corev1.PodReady, corev1.ConditionTrue, now),
-		},
-	}
-}
-
-func condition(t corev1.PodConditionType, s corev1.ConditionStatus, now time.Time) corev1.PodCondition {
-	return corev1.PodCondition{Type: t, Status: s, LastTransitionTime: metav1.NewTime(now)}
-}
-
-// finishTime is when a pod that runs since now is done; zero for a pod that runs until it is deleted.
-func finishTime(p *corev1.Pod, now time.Time) time.Time {
-	d, err := time.ParseDuration(p.Annotations[RunForAnnotation])
-	if err != nil || d <= 0 {
-		return time.Time{}
-	}
-	return now.Add(d)
-}
-
-func requestsDiffer(a, b *corev1.Pod) bool {
-	differ := func(a, b []corev1.Container) bool {
-		for i := range a {
-			if i < len(b) && !equality.Semantic.DeepEqual(a[i].Resources, b[i].Resources) {
-				return true
-			}
-		}
-		return false
-	}
-	return differ(a.Spec.Containers, b.Spec.Containers) || differ(a.Spec.InitContainers, b.Spec.InitContainers) ||
-		!equality.Semantic.DeepEqual(a.Spec.Resources, b.Spec.Resources)
 }

@@ -5,15 +5,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
-
-// defaultToleration is how long admission lets every pod stay on a node that is not ready or unreachable, when the pod
-// says nothing of its own (admission plugin DefaultTolerationSeconds, which is off here: recorded pods have it already).
-const defaultToleration = 300 * time.Second
 
 // noExecute are the NoExecute taints of a node with the instant each was first seen, in the order they have on the node.
 type noExecute struct {
@@ -49,11 +44,11 @@ func (c *Cluster) watchTaints(now time.Time) {
 // leaves is when the taint eviction controller takes a pod off its node; false for never.
 func (c *Cluster) leaves(p *corev1.Pod) (time.Time, bool) {
 	var at time.Time
-	if FollowsNode(p) {
+	if podlife.FollowsNode(p) {
 		return at, false // the kubelet and the DaemonSet controller let them tolerate it
 	}
 	for _, t := range c.noExecute[p.Spec.NodeName] {
-		stay, forever := tolerates(p, t.taint)
+		stay, forever := podlife.Tolerates(p, t.taint)
 		if forever {
 			continue
 		}
@@ -62,32 +57,6 @@ func (c *Cluster) leaves(p *corev1.Pod) (time.Time, bool) {
 		}
 	}
 	return at, !at.IsZero()
-}
-
-// tolerates says how long a pod stays under a NoExecute taint: the shortest of its tolerations that match.
-func tolerates(p *corev1.Pod, taint corev1.Taint) (stay time.Duration, forever bool) {
-	matched := false
-	forever = true
-	for i := range p.Spec.Tolerations {
-		t := &p.Spec.Tolerations[i]
-		if !t.ToleratesTaint(klog.Background(), &taint, false) {
-			continue
-		}
-		matched = true
-		if t.TolerationSeconds == nil {
-			continue
-		}
-		if d := max(0, time.Duration(*t.TolerationSeconds)*time.Second); forever || d < stay {
-			stay, forever = d, false
-		}
-	}
-	switch {
-	case matched:
-		return stay, forever
-	case taint.Key == corev1.TaintNodeNotReady || taint.Key == corev1.TaintNodeUnreachable:
-		return defaultToleration, false
-	}
-	return 0, false
 }
 
 // nextTaintEviction is the earliest instant at which a pod leaves because of a taint.
@@ -134,10 +103,4 @@ func (c *Cluster) evictTainted(now time.Time) []scalehist.Change {
 		out = append(out, c.leave(p.object, now, termination)...)
 	}
 	return out
-}
-
-// FollowsNode: the pods of DaemonSets and kubelets come and go with their node.
-func FollowsNode(p *corev1.Pod) bool {
-	o := metav1.GetControllerOfNoCopy(p)
-	return o != nil && (o.Kind == "DaemonSet" || o.Kind == "Node")
 }

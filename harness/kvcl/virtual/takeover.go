@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 const statefulSet = "StatefulSet"
@@ -36,13 +37,6 @@ type controlled struct {
 	// sets are the UIDs here of recorded ReplicaSets, by name. label is the revision of a StatefulSet's pods that do not say theirs.
 	sets  map[string]types.UID
 	label string
-}
-
-func controllerUID(p *corev1.Pod) types.UID {
-	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
-		return owner.UID
-	}
-	return ""
 }
 
 // control lets the controllers of simulator/workload act for a workload from now on, with the pods that it has.
@@ -122,7 +116,7 @@ func (c *Cluster) controlSets(w *workload, d *appsv1.Deployment, pods []*pod, le
 	for _, name := range slices.Sorted(maps.Keys(owners)) {
 		p := owners[name].pod
 		rs := &appsv1.ReplicaSet{
-			ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, UID: controllerUID(p)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, UID: podlife.ControllerUID(p)},
 			Spec:       appsv1.ReplicaSetSpec{Replicas: ptr.To(owners[name].count), Template: *d.Spec.Template.DeepCopy()},
 		}
 		if len(w.sets) > 0 || name != newest {

@@ -13,28 +13,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/kubelet"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
-
-// TerminationAnnotation on a pod, or on its deletion, is how long it goes on running after its deletion was asked for ("2.5s"). Without
-// it the pod takes what Options.Termination says.
-const TerminationAnnotation = "scalehist.io/termination"
-
-// DefaultTermination is how long a pod takes to stop when nobody knows better: about a second for a process that obeys
-// SIGTERM, and one more for the kubelet to notice and to report it (its pod lifecycle relist period is 1s).
-const DefaultTermination = 2 * time.Second
-
-// defaultGrace is what a pod without terminationGracePeriodSeconds gets from the API server.
-const defaultGrace = 30 * time.Second
-
-// AssumedTermination is DefaultTermination within the pod's grace period.
-func AssumedTermination(p *corev1.Pod) time.Duration { return min(DefaultTermination, grace(p)) }
-
-func grace(p *corev1.Pod) time.Duration {
-	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
-		return time.Duration(*s) * time.Second
-	}
-	return defaultGrace
-}
 
 // leaving is a pod that was deleted, evicted or preempted and has not stopped: it holds its room until then.
 //
@@ -56,7 +37,7 @@ func (c *Cluster) termination(p *pod) time.Duration {
 	if p == nil || p.done || p.object.DeletionTimestamp != nil || c.nodes[p.object.Spec.NodeName] == nil {
 		return 0
 	}
-	if d, err := time.ParseDuration(p.object.Annotations[TerminationAnnotation]); err == nil {
+	if d, err := time.ParseDuration(p.object.Annotations[podlife.TerminationAnnotation]); err == nil {
 		return max(0, d)
 	}
 	return max(0, c.opts.Termination(p.object))
@@ -64,7 +45,7 @@ func (c *Cluster) termination(p *pod) time.Duration {
 
 // deletion is how long a pod takes to stop whose deletion was recorded: as long as the deletion says, else as it would.
 func (c *Cluster) deletion(deleted *corev1.Pod, p *pod) time.Duration {
-	if d, err := time.ParseDuration(deleted.Annotations[TerminationAnnotation]); err == nil && p.object.DeletionTimestamp == nil && !p.done && p.object.Spec.NodeName != "" {
+	if d, err := time.ParseDuration(deleted.Annotations[podlife.TerminationAnnotation]); err == nil && p.object.DeletionTimestamp == nil && !p.done && p.object.Spec.NodeName != "" {
 		return max(0, d)
 	}
 	return c.termination(p)
@@ -74,8 +55,8 @@ func (c *Cluster) deletion(deleted *corev1.Pod, p *pod) time.Duration {
 func (c *Cluster) depart(p *corev1.Pod, at time.Time, termination time.Duration, back *corev1.Pod) scalehist.Change {
 	o := p.DeepCopy()
 	o.Name = terminatingName(p.Name, c.births[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}])
-	o.DeletionTimestamp = ptr.To(metav1.NewTime(at.Add(grace(p))))
-	o.DeletionGracePeriodSeconds = ptr.To(int64(grace(p) / time.Second))
+	o.DeletionTimestamp = ptr.To(metav1.NewTime(at.Add(kubelet.Grace(p))))
+	o.DeletionGracePeriodSeconds = ptr.To(int64(kubelet.Grace(p) / time.Second))
 	c.leaving = append(c.leaving, &leaving{object: o, name: p.Name, until: at.Add(termination), back: back})
 	c.departs(p.Name, o)
 	return scalehist.Change{At: at, Op: scalehist.OpAdd, Object: o}
@@ -107,8 +88,8 @@ func (c *Cluster) stop(which func(*leaving) bool, now time.Time) []scalehist.Cha
 		if l.back != nil && c.pods[types.NamespacedName{Namespace: l.back.Namespace, Name: l.back.Name}] == nil {
 			c.evicted = append(c.evicted, l.back)
 		}
-		if l.inPlace && isDaemon(l.object) {
-			c.daemonsDirty = append(c.daemonsDirty, daemonNode(l.object))
+		if l.inPlace && podlife.IsDaemon(l.object) {
+			c.daemonsDirty = append(c.daemonsDirty, podlife.DaemonNode(l.object))
 		}
 		return true
 	})
@@ -134,7 +115,7 @@ func (c *Cluster) nextStop() (next time.Time, ok bool) {
 // goes on for a while. Its owner makes another at once; a StatefulSet, whose pods have names of their own, when the old one has stopped.
 func (c *Cluster) leave(p *corev1.Pod, at time.Time, termination time.Duration) []scalehist.Change {
 	var later *corev1.Pod
-	if comesBack(p) {
+	if podlife.ComesBack(p) {
 		if termination > 0 && c.taken(p) == nil && metav1.GetControllerOfNoCopy(p).Kind == "StatefulSet" {
 			later = p
 		} else {

@@ -3,7 +3,6 @@ package virtual_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +12,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/scalehist/scalehist/harness/kvcl"
-	"github.com/scalehist/scalehist/harness/kvcl/virtual"
+	"github.com/scalehist/scalehist/harness/kvcl/kubelet"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // TestEvictedPodHoldsItsRoom: it goes on for its termination time while its replacement waits already, and steps aside to
@@ -33,10 +33,10 @@ func TestEvictedPodHoldsItsRoom(t *testing.T) {
 	if got := w.allowed("web"); got != 0 {
 		t.Errorf("disruptions allowed %d, want 0: no pod is healthy", got)
 	}
-	if at, ok := w.Next(); !ok || !at.Equal(w.start.Add(virtual.DefaultTermination)) {
+	if at, ok := w.Next(); !ok || !at.Equal(w.start.Add(kubelet.DefaultTermination)) {
 		t.Errorf("next at +%s (%t), want the end of the termination", at.Sub(w.start), ok)
 	}
-	w.settle(virtual.DefaultTermination)
+	w.settle(kubelet.DefaultTermination)
 	w.want(map[string]string{"a": "Running@n1"})
 	if _, ok := w.Next(); ok {
 		t.Error("something is due still")
@@ -73,7 +73,7 @@ func TestDeletionTakesTime(t *testing.T) {
 	w.add(node("n1", "4"), on(pod("plain", "1"), "n1"), on(pod("told", "1"), "n1"), quick, runFor(on(pod("done", "1"), "n1"), 1*sec), waiting)
 	w.settle(5 * sec)
 	set := pod("told", "1")
-	set.Annotations = map[string]string{virtual.TerminationAnnotation: "7s"}
+	set.Annotations = map[string]string{podlife.TerminationAnnotation: "7s"}
 	w.start = w.start.Add(5 * sec)
 	w.remove(pod("plain", "1"), set, pod("quick", "1"), pod("done", "1"), pod("waiting", "9"))
 	w.settle(1 * sec)
@@ -147,7 +147,7 @@ func TestPreemptedPodTerminates(t *testing.T) {
 	if old.UID != uid || old.DeletionTimestamp == nil || !old.DeletionTimestamp.Time.Equal(w.start.Add(31*sec)) {
 		t.Errorf("the victim has UID %s and deletion timestamp %v, want %s and the end of its grace period", old.UID, old.DeletionTimestamp, uid)
 	}
-	if at, ok := w.Next(); !ok || !at.Equal(w.start.Add(1*sec+virtual.DefaultTermination)) {
+	if at, ok := w.Next(); !ok || !at.Equal(w.start.Add(1*sec+kubelet.DefaultTermination)) {
 		t.Errorf("next at +%s (%t), want the end of the termination", at.Sub(w.start), ok)
 	}
 	// A node wakes the preemptor. Its pod is worth less than the first victim, and is left alone all the same.
@@ -155,7 +155,7 @@ func TestPreemptedPodTerminates(t *testing.T) {
 	if step := w.settle(2 * sec); len(step.Victims)+len(step.Bindings) > 0 {
 		t.Errorf("victims %v and bindings %v while the victim terminates, want none", step.Victims, step.Bindings)
 	}
-	w.settle(1*sec + virtual.DefaultTermination)
+	w.settle(1*sec + kubelet.DefaultTermination)
 	w.want(map[string]string{"meek": "Pending@", "bold": "Running@n1", "least": "Running@n2"})
 }
 
@@ -166,7 +166,7 @@ func TestPreemptorMayLeave(t *testing.T) {
 	w.remove(pod("bold", "2"))
 	w.settle(2 * sec)
 	w.want(map[string]string{"meek.terminating-1": "Running@n1", "meek": "Pending@"})
-	w.settle(1*sec + virtual.DefaultTermination)
+	w.settle(1*sec + kubelet.DefaultTermination)
 	w.want(map[string]string{"meek": "Running@n1"})
 }
 
@@ -175,24 +175,8 @@ func TestPreemptedStatefulPodWaitsForItsName(t *testing.T) {
 	w := preemption(t, owned(pod("web-0", "2"), "StatefulSet"))
 	w.settle(1 * sec)
 	w.want(map[string]string{"web-0.terminating-1": "Running@n1", "bold": "Pending@"})
-	w.settle(1*sec + virtual.DefaultTermination)
+	w.settle(1*sec + kubelet.DefaultTermination)
 	w.want(map[string]string{"web-0": "Pending@", "bold": "Running@n1"})
-}
-
-func TestAssumedTermination(t *testing.T) {
-	for name, tt := range map[string]struct {
-		grace *int64
-		want  time.Duration
-	}{
-		"no grace period": {nil, virtual.DefaultTermination},
-		"a long one":      {ptr.To[int64](600), virtual.DefaultTermination},
-		"a short one":     {ptr.To[int64](1), time.Second},
-		"none":            {ptr.To[int64](0), 0},
-	} {
-		if got := virtual.AssumedTermination(&corev1.Pod{Spec: corev1.PodSpec{TerminationGracePeriodSeconds: tt.grace}}); got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
-	}
 }
 
 // TestBudgetCountsStoppingPods: what an eviction took of a budget is taken, while the pod stops, too.

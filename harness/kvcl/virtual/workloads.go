@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 )
 
 // recorded is who takes workloads over whose replicas are to be as they were recorded (Options.Recorded).
@@ -63,7 +64,7 @@ func (w *workload) match(budget, pods int) {
 type workloads struct {
 	byRef  map[scalehist.WorkloadRef]*workload // without versions
 	list   []*workload                         // in the order in which they were seen first
-	owners Owners
+	owners podlife.Owners
 	// jobs are the Jobs there are. They have no replicas, so that they are no workloads until somebody takes one over.
 	jobs map[scalehist.WorkloadRef]*batchv1.Job
 	// awaited are DaemonSets that somebody asked for before they were there.
@@ -127,7 +128,7 @@ func (w *workloads) of(p *corev1.Pod) *workload {
 
 // OwnerOf implements scalehist.Workloads.
 func (c *Cluster) OwnerOf(p *corev1.Pod) (scalehist.WorkloadRef, bool) {
-	if w := c.workloads.of(p); isDaemon(p) && w != nil {
+	if w := c.workloads.of(p); podlife.IsDaemon(p) && w != nil {
 		return w.ref, true
 	}
 	return c.workloads.owners.Of(p)

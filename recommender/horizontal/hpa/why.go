@@ -44,7 +44,9 @@ func (m *Metric) text() string {
 	if m.Error != "" {
 		return "no value: " + m.Error
 	}
-	text := fmt.Sprintf("%s is %s of %s, ratio %.3g", m.Name, current(m.Status), target(m.Spec), m.Ratio)
+	current, target := m.Current(), m.Target()
+	text := fmt.Sprintf("%s is %s of %s, ratio %.3g", m.Name, value(current.AverageUtilization, current.AverageValue, current.Value),
+		value(target.AverageUtilization, target.AverageValue, target.Value), m.Ratio)
 	if m.Pods != (PodCounts{}) {
 		text += fmt.Sprintf(" of %d ready pods", m.Pods.Ready)
 		for _, other := range []struct {
@@ -63,40 +65,38 @@ func (m *Metric) text() string {
 	return text
 }
 
-// target is what a metric is held against.
-func target(spec autoscalingv2.MetricSpec) string {
-	var t autoscalingv2.MetricTarget
-	switch {
-	case spec.Resource != nil:
-		t = spec.Resource.Target
-	case spec.ContainerResource != nil:
-		t = spec.ContainerResource.Target
-	case spec.Pods != nil:
-		t = spec.Pods.Target
-	case spec.Object != nil:
-		t = spec.Object.Target
-	case spec.External != nil:
-		t = spec.External.Target
+// Target is what the metric is held against.
+func (m *Metric) Target() (out autoscalingv2.MetricTarget) {
+	switch s := &m.Spec; {
+	case s.Resource != nil:
+		out = s.Resource.Target
+	case s.ContainerResource != nil:
+		out = s.ContainerResource.Target
+	case s.Pods != nil:
+		out = s.Pods.Target
+	case s.Object != nil:
+		out = s.Object.Target
+	case s.External != nil:
+		out = s.External.Target
 	}
-	return value(t.AverageUtilization, t.AverageValue, t.Value)
+	return out
 }
 
-// current is the value of a metric.
-func current(status autoscalingv2.MetricStatus) string {
-	var v autoscalingv2.MetricValueStatus
-	switch {
-	case status.Resource != nil:
-		v = status.Resource.Current
-	case status.ContainerResource != nil:
-		v = status.ContainerResource.Current
-	case status.Pods != nil:
-		v = status.Pods.Current
-	case status.Object != nil:
-		v = status.Object.Current
-	case status.External != nil:
-		v = status.External.Current
+// Current is the value of the metric; zero where there is an error.
+func (m *Metric) Current() (out autoscalingv2.MetricValueStatus) {
+	switch s := &m.Status; {
+	case s.Resource != nil:
+		out = s.Resource.Current
+	case s.ContainerResource != nil:
+		out = s.ContainerResource.Current
+	case s.Pods != nil:
+		out = s.Pods.Current
+	case s.Object != nil:
+		out = s.Object.Current
+	case s.External != nil:
+		out = s.External.Current
 	}
-	return value(v.AverageUtilization, v.AverageValue, v.Value)
+	return out
 }
 
 // value is the first that is set: a share of the requests, an average, a sum.

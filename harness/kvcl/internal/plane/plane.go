@@ -95,13 +95,13 @@ func (pl *Plane) Sync(ctx context.Context) error {
 	return nil
 }
 
-// Cluster lists the objects, with recorded or virtual times and UIDs.
-func (pl *Plane) Cluster() *scalehist.Objects {
+// Objects lists them, with recorded or virtual times and UIDs.
+func (pl *Plane) Objects() *scalehist.Objects {
 	pl.drain()
 	return pl.store.listing.list()
 }
 
-// Pod is the pod of that name that Cluster lists; nil if there is none.
+// Pod is the pod of that name that Objects lists; nil if there is none.
 func (pl *Plane) Pod(namespace, name string) *corev1.Pod {
 	pl.drain()
 	it := pl.store.byName[PodKind.Order][key(namespace, name)]

@@ -1,11 +1,12 @@
 package plane
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -92,11 +93,8 @@ func (pl *Plane) drain() {
 		items[ev.UID] = it
 		kept = append(kept, ev)
 	}
-	sort.SliceStable(kept, func(i, j int) bool {
-		if a, b := kept[i].Kind.Order, kept[j].Kind.Order; a != b {
-			return a < b
-		}
-		return items[kept[i].UID].ordinal < items[kept[j].UID].ordinal
+	slices.SortStableFunc(kept, func(a, b Event) int {
+		return cmp.Or(cmp.Compare(a.Kind.Order, b.Kind.Order), cmp.Compare(items[a.UID].ordinal, items[b.UID].ordinal))
 	})
 	for _, ev := range kept {
 		it := items[ev.UID]

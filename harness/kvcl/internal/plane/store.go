@@ -15,7 +15,7 @@ import (
 // item is one object: what the API server cannot keep, and the object with that put back.
 type item struct {
 	kind *Kind
-	// ordinal counts creations: the order of Cluster, and of pods in the queue.
+	// ordinal counts creations: the order of Objects, and of pods in the queue.
 	ordinal int64
 	// apiUID is the server's random UID; uid and created are the recorded or virtual ones.
 	apiUID  types.UID
@@ -46,7 +46,7 @@ type item struct {
 	budget *policyv1.PodDisruptionBudgetStatus
 	// implicit namespaces were made because something in them was.
 	implicit bool
-	// listed: it is one of those that Cluster shows, once it has an obj.
+	// listed: it is one of those that Objects shows, once it has an obj.
 	listed bool
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/scalehist/scalehist/internal/restapi"
@@ -121,15 +120,9 @@ func (s *Server) routes() []route {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var p *restapi.Error
 	if !errors.As(err, &p) {
-		p = &restapi.Error{Status: http.StatusInternalServerError, Kind: restapi.KindFailed, Detail: err.Error(), Advice: "see the server's log"}
-		klog.FromContext(r.Context()).Error(err, "A request could not be answered", "path", r.URL.Path, "requestId", restapi.RequestID(r))
+		p = restapi.Unexpected(r, err)
 	}
 	restapi.WriteProblem(w, r, problemTypes, p)
-}
-
-func answer(w http.ResponseWriter, code int, v any) error {
-	restapi.WriteJSON(w, code, "application/json", v)
-	return nil
 }
 
 func done(w http.ResponseWriter) error {
@@ -160,7 +153,7 @@ func (s *Server) make(w http.ResponseWriter, r *http.Request) error {
 	s.next++
 	id := strconv.Itoa(s.next)
 	s.kept[id] = &kept{recommender: made, used: now}
-	return answer(w, http.StatusCreated, remote.Made{ID: id})
+	return restapi.Answer(w, http.StatusCreated, remote.Made{ID: id})
 }
 
 // with does something with the workload of the path, and nobody else does meanwhile.
@@ -237,7 +230,7 @@ func (s *Server) observe(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.with(r, func(to vertical.Recommender) error {
-		return answer(w, http.StatusOK, remote.Taken{Refused: take(to, q.Observed)})
+		return restapi.Answer(w, http.StatusOK, remote.Taken{Refused: take(to, q.Observed)})
 	})
 }
 
@@ -255,7 +248,7 @@ func (s *Server) recommend(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return answer(w, http.StatusOK, remote.Answer{Recommendations: vertical.Wire(list), Refused: refused})
+		return restapi.Answer(w, http.StatusOK, remote.Answer{Recommendations: vertical.Wire(list), Refused: refused})
 	})
 }
 
@@ -276,7 +269,7 @@ func (s *Server) save(w http.ResponseWriter, r *http.Request) error {
 		if err := from.Save(&b, now); err != nil {
 			return err
 		}
-		return answer(w, http.StatusOK, remote.State{State: b.Bytes()})
+		return restapi.Answer(w, http.StatusOK, remote.State{State: b.Bytes()})
 	})
 }
 

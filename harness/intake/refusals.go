@@ -1,4 +1,4 @@
-package harness
+package intake
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/virtual"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
+	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
 // Refusal is an object that an API server would not take from a replay.
@@ -90,7 +91,7 @@ type podKin struct {
 // meanwhile, a node that did not come), or comes of an earlier refusal.
 func (a *asker) ask(ctx context.Context, ch scalehist.Change) ([]string, error) {
 	if a.asked++; a.asked%forgetAfter == 0 {
-		a.plane.Cluster()
+		a.plane.Objects()
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -214,7 +215,7 @@ func (a *asker) fresh(ctx context.Context, in *trace.Input, at time.Time, g scal
 		}
 		objects := []scalehist.Object{e.Node}
 		for _, pod := range in.StaticPods[g.Name] {
-			objects = append(objects, staticPodOn(pod, e.NodeName))
+			objects = append(objects, nodetemplate.StaticPod(pod, e.NodeName))
 		}
 		for _, o := range objects {
 			undo = append(undo, scalehist.Change{At: at, Op: scalehist.OpDelete, Object: o})

@@ -1,4 +1,4 @@
-package harness
+package signs
 
 import (
 	"context"
@@ -16,72 +16,64 @@ import (
 	"github.com/scalehist/scalehist"
 )
 
-// signs writes what an autoscaler reports of itself into the virtual cluster, so that tools that watch a cluster-autoscaler
-// see one: its status ConfigMap and its events.
+// Writer writes the status and the events of one autoscaler.
 //
-// The ConfigMap goes through the control plane as any object does, when it says something new: a real one is written
+// The ConfigMap goes through the cluster as any object does, when it says something new: a real one is written
 // every loop with new probe times, which would cost a write a loop and say nothing. Events have no place in a control
 // plane (nothing decides by them), so they go to its API server; a plane without one has none.
-type signs struct {
-	run    *run
-	client kubernetes.Interface // nil: no API server
+type Writer struct {
+	cluster cluster
+	client  kubernetes.Interface // nil: no API server
 	// said is what the ConfigMap says without the times of its probes; empty: it was never written.
 	said string
 	// events counts those written, for their names.
 	events int
 }
 
-func newSigns(r *run) *signs {
-	s := &signs{run: r}
-	if client, ok := r.plane.Client(); ok {
-		s.client = client
-	}
-	return s
+// cluster is where objects are written.
+type cluster interface {
+	Apply(context.Context, []scalehist.Change) error
 }
 
-// write records what a loop, or the work between two, has brought.
-func (s *signs) write(ctx context.Context, d scalehist.Decision) error {
-	if s == nil {
-		return nil
+// New is a writer into a cluster, and to its API server where client is not nil.
+func New(client kubernetes.Interface, c cluster) *Writer { return &Writer{client: client, cluster: c} }
+
+// Write writes what a loop of an autoscaler, or its work between two, has brought.
+func (w *Writer) Write(ctx context.Context, engine scalehist.Autoscaler, d scalehist.Decision) error {
+	if reporter, ok := engine.(scalehist.StatusReporter); ok {
+		if err := w.writeStatus(ctx, d.At, reporter.Status()); err != nil {
+			return err
+		}
 	}
-	defer s.run.watch.time("apply")()
-	if err := s.writeStatus(ctx, d.At); err != nil {
-		return err
-	}
-	if s.client == nil {
+	if w.client == nil {
 		return nil
 	}
 	for _, e := range d.Events {
-		if err := s.writeEvent(ctx, d.At, e); err != nil {
+		if err := w.writeEvent(ctx, d.At, e); err != nil {
 			return fmt.Errorf("write event %s of %s: %w", e.Reason, e.Object, err)
 		}
 	}
 	return nil
 }
 
-func (s *signs) writeStatus(ctx context.Context, at time.Time) error {
-	reporter, ok := s.run.engine.(scalehist.StatusReporter)
-	if !ok {
-		return nil
-	}
-	status := reporter.Status()
+func (w *Writer) writeStatus(ctx context.Context, at time.Time, status *corev1.ConfigMap) error {
 	if status == nil {
 		return nil
 	}
 	text := withoutProbes(status)
-	if text == s.said {
+	if text == w.said {
 		return nil
 	}
 	op := scalehist.OpUpdate
-	if s.said == "" {
+	if w.said == "" {
 		op = scalehist.OpAdd
 		status.UID = types.UID("configmap/" + status.Namespace + "/" + status.Name)
 		status.CreationTimestamp = metav1.NewTime(at)
 	}
-	if err := s.run.cluster.Apply(ctx, []scalehist.Change{{At: at, Op: op, Object: status}}); err != nil {
+	if err := w.cluster.Apply(ctx, []scalehist.Change{{At: at, Op: op, Object: status}}); err != nil {
 		return fmt.Errorf("write the autoscaler's status: %w", err)
 	}
-	s.said = text
+	w.said = text
 	return nil
 }
 
@@ -103,32 +95,32 @@ var warnings = []string{
 	"ScaleDownFailed", "ScaleUpFailed", "ScaleUpTimedOut",
 }
 
-func (s *signs) writeEvent(ctx context.Context, now time.Time, e scalehist.Event) error {
+func (w *Writer) writeEvent(ctx context.Context, now time.Time, e scalehist.Event) error {
 	ref := reference(e.Object)
 	namespace := ref.Namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
-	s.events++
+	w.events++
 	at := metav1.NewTime(now)
 	event := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%06x", ref.Name, s.events)},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%06x", ref.Name, w.events)},
 		InvolvedObject: ref, Reason: e.Reason, Message: e.Message, Type: corev1.EventTypeNormal,
 		Source: corev1.EventSource{Component: "cluster-autoscaler"}, FirstTimestamp: at, LastTimestamp: at, Count: 1,
 	}
 	if slices.Contains(warnings, e.Reason) {
 		event.Type = corev1.EventTypeWarning
 	}
-	_, err := s.client.CoreV1().Events(namespace).Create(ctx, event, metav1.CreateOptions{})
+	_, err := w.client.CoreV1().Events(namespace).Create(ctx, event, metav1.CreateOptions{})
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
 	// The API server makes the namespaces of its own some time after its start.
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	if _, err := s.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := w.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	_, err = s.client.CoreV1().Events(namespace).Create(ctx, event, metav1.CreateOptions{})
+	_, err = w.client.CoreV1().Events(namespace).Create(ctx, event, metav1.CreateOptions{})
 	return err
 }
 

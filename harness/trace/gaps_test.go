@@ -1,4 +1,4 @@
-package histories
+package trace
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func TestJoinedGaps(t *testing.T) {
 	gap := func(from, to int, why string, kinds ...string) history.Gap {
 		return history.Gap{From: at(from), To: at(to), Kinds: kinds, Why: why}
 	}
-	got := joinedGaps([]history.Gap{gap(0, 10, "cut", "Pod"), gap(1, 12, "cut", "Node"), gap(1, 12, "cut", "Pod"), gap(2, 5, "refused", "Job"),
+	got := JoinGaps([]history.Gap{gap(0, 10, "cut", "Pod"), gap(1, 12, "cut", "Node"), gap(1, 12, "cut", "Pod"), gap(2, 5, "refused", "Job"),
 		gap(3, 4, "cut"), gap(20, 21, "cut", "Pod")})
 	want := []history.Gap{gap(0, 12, "cut", "Node", "Pod"), gap(2, 5, "refused", "Job"), gap(3, 4, "cut"), gap(20, 21, "cut", "Pod")}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,4 +1,4 @@
-package harness
+package nodefaults
 
 import (
 	"cmp"
@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/ledger"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
+	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/simulator/nodetemplate"
 )
 
@@ -23,41 +25,52 @@ var unreachable = []corev1.Taint{
 	{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute},
 }
 
-// nodeFaults runs the node faults of a replay.
-type nodeFaults struct {
-	run *run
-	due []nodeFaultEvent
+// Cluster is where nodes fail.
+type Cluster interface {
+	Objects() *scalehist.Objects
+	Apply(ctx context.Context, changes []scalehist.Change) error
+	SetTaints(ctx context.Context, node string, taints []corev1.Taint) error
 }
 
-// nodeFaultEvent is something that happens to nodes at an instant.
-type nodeFaultEvent struct {
+// Faults are those of a replay that are to come, and the ends of those that have begun.
+type Faults struct {
+	cluster  Cluster
+	provider *cloudprovider.Provider
+	ledger   *ledger.Ledger
+	due      []event
+}
+
+// event is something that happens to nodes at an instant.
+type event struct {
 	at time.Time
 	do func(ctx context.Context, at time.Time) error
 }
 
-func newNodeFaults(r *run) *nodeFaults {
-	f := &nodeFaults{run: r}
-	for _, fault := range r.in.NodeFaults {
+// New has all faults to come. What they do to nodes of groups the provider hears; the ledger notes nodes that are taken away.
+func New(faults []trace.NodeFault, c Cluster, p *cloudprovider.Provider, l *ledger.Ledger) *Faults {
+	f := &Faults{cluster: c, provider: p, ledger: l}
+	for _, fault := range faults {
 		f.add(fault.From, func(ctx context.Context, at time.Time) error { return f.begin(ctx, at, fault) })
 	}
 	return f
 }
 
 // add keeps events in the order of time, those of one instant in the order they were added.
-func (f *nodeFaults) add(at time.Time, do func(context.Context, time.Time) error) {
-	f.due = append(f.due, nodeFaultEvent{at, do})
-	slices.SortStableFunc(f.due, func(a, b nodeFaultEvent) int { return a.at.Compare(b.at) })
+func (f *Faults) add(at time.Time, do func(context.Context, time.Time) error) {
+	f.due = append(f.due, event{at, do})
+	slices.SortStableFunc(f.due, func(a, b event) int { return a.at.Compare(b.at) })
 }
 
-func (f *nodeFaults) next() (time.Time, bool) {
+// Next is the instant of the next thing that happens; false where nothing is to come.
+func (f *Faults) Next() (time.Time, bool) {
 	if len(f.due) == 0 {
 		return time.Time{}, false
 	}
 	return f.due[0].at, true
 }
 
-// happen lets everything happen that is due by t.
-func (f *nodeFaults) happen(ctx context.Context, t time.Time) error {
+// Happen lets everything happen that is due by t.
+func (f *Faults) Happen(ctx context.Context, t time.Time) error {
 	for len(f.due) > 0 && !f.due[0].at.After(t) {
 		e := f.due[0]
 		f.due = f.due[1:]
@@ -68,14 +81,14 @@ func (f *nodeFaults) happen(ctx context.Context, t time.Time) error {
 	return nil
 }
 
-func (f *nodeFaults) begin(ctx context.Context, t time.Time, fault trace.NodeFault) error {
+func (f *Faults) begin(ctx context.Context, t time.Time, fault trace.NodeFault) error {
 	nodes := f.hit(fault)
 	if want := max(1, fault.Count); len(nodes) < want {
 		target := "node " + fault.Node
 		if fault.Node == "" {
 			target = "node group " + fault.NodeGroup
 		}
-		f.run.ledger.Warn(fmt.Sprintf("fault %s at %s: %s has %d of the %d nodes it should hit", fault.Kind, moment.Stamp(t), target, len(nodes), want))
+		f.ledger.Warn(fmt.Sprintf("fault %s at %s: %s has %d of the %d nodes it should hit", fault.Kind, moment.Stamp(t), target, len(nodes), want))
 	}
 	for _, n := range nodes {
 		var err error
@@ -93,10 +106,10 @@ func (f *nodeFaults) begin(ctx context.Context, t time.Time, fault trace.NodeFau
 
 // hit are the nodes a fault takes: of a group the oldest first, ties by name. Those that are down already are reclaimed
 // before the others, and do not fail again.
-func (f *nodeFaults) hit(fault trace.NodeFault) []*corev1.Node {
+func (f *Faults) hit(fault trace.NodeFault) []*corev1.Node {
 	var out []*corev1.Node
-	for _, n := range f.run.plane.Cluster().Nodes {
-		group, _ := f.run.provider.GroupForNode(n)
+	for _, n := range f.cluster.Objects().Nodes {
+		group, _ := f.provider.GroupForNode(n)
 		up, _ := nodetemplate.Ready(n)
 		if n.Name == fault.Node || fault.Node == "" && group == fault.NodeGroup && (up || fault.Kind == trace.FaultSpotReclaim) {
 			out = append(out, n)
@@ -115,27 +128,27 @@ func (f *nodeFaults) hit(fault trace.NodeFault) []*corev1.Node {
 }
 
 // reclaim takes a node away with its pods. Its group is one instance short of its target size and asks for another.
-func (f *nodeFaults) reclaim(ctx context.Context, t time.Time, n *corev1.Node) error {
-	change := scalehist.Change{At: t, Op: scalehist.OpDelete, Object: namedNode(n.Name)}
-	if err := f.run.cluster.Apply(ctx, []scalehist.Change{change}); err != nil {
+func (f *Faults) reclaim(ctx context.Context, t time.Time, n *corev1.Node) error {
+	change := scalehist.Change{At: t, Op: scalehist.OpDelete, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}}
+	if err := f.cluster.Apply(ctx, []scalehist.Change{change}); err != nil {
 		return err
 	}
-	f.run.ledger.FedNode(change, n)
-	if _, grouped := f.run.provider.GroupForNode(n); grouped {
-		f.run.provider.Forget(n.Name)
-		f.run.provider.Fill(t)
+	f.ledger.FedNode(change, n)
+	if _, grouped := f.provider.GroupForNode(n); grouped {
+		f.provider.Forget(n.Name)
+		f.provider.Fill(t)
 	}
 	return nil
 }
 
 // lose makes a node NotReady until an instant. The virtual cluster takes its pods off when they tolerate it no longer.
-func (f *nodeFaults) lose(ctx context.Context, t time.Time, n *corev1.Node, until time.Time) error {
+func (f *Faults) lose(ctx context.Context, t time.Time, n *corev1.Node, until time.Time) error {
 	uid := n.UID
 	if err := f.setReady(ctx, t, n, corev1.ConditionUnknown); err != nil {
 		return err
 	}
 	taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), isUnreachable)
-	if err := f.run.cluster.SetTaints(ctx, n.Name, append(taints, unreachable...)); err != nil {
+	if err := f.cluster.SetTaints(ctx, n.Name, append(taints, unreachable...)); err != nil {
 		return err
 	}
 	if until.IsZero() {
@@ -148,20 +161,20 @@ func (f *nodeFaults) lose(ctx context.Context, t time.Time, n *corev1.Node, unti
 }
 
 // recover makes a node Ready again, if it is still there.
-func (f *nodeFaults) recover(ctx context.Context, t time.Time, name string, uid types.UID) error {
-	i := slices.IndexFunc(f.run.plane.Cluster().Nodes, func(n *corev1.Node) bool { return n.Name == name && n.UID == uid })
+func (f *Faults) recover(ctx context.Context, t time.Time, name string, uid types.UID) error {
+	i := slices.IndexFunc(f.cluster.Objects().Nodes, func(n *corev1.Node) bool { return n.Name == name && n.UID == uid })
 	if i < 0 {
 		return nil
 	}
-	n := f.run.plane.Cluster().Nodes[i]
-	if err := f.run.cluster.SetTaints(ctx, name, slices.DeleteFunc(slices.Clone(n.Spec.Taints), isUnreachable)); err != nil {
+	n := f.cluster.Objects().Nodes[i]
+	if err := f.cluster.SetTaints(ctx, name, slices.DeleteFunc(slices.Clone(n.Spec.Taints), isUnreachable)); err != nil {
 		return err
 	}
-	i = slices.IndexFunc(f.run.plane.Cluster().Nodes, func(n *corev1.Node) bool { return n.Name == name })
-	return f.setReady(ctx, t, f.run.plane.Cluster().Nodes[i], corev1.ConditionTrue)
+	i = slices.IndexFunc(f.cluster.Objects().Nodes, func(n *corev1.Node) bool { return n.Name == name })
+	return f.setReady(ctx, t, f.cluster.Objects().Nodes[i], corev1.ConditionTrue)
 }
 
-func (f *nodeFaults) setReady(ctx context.Context, t time.Time, n *corev1.Node, status corev1.ConditionStatus) error {
+func (f *Faults) setReady(ctx context.Context, t time.Time, n *corev1.Node, status corev1.ConditionStatus) error {
 	next := n.DeepCopy()
 	reason, message := "KubeletReady", ""
 	if status != corev1.ConditionTrue {
@@ -170,7 +183,7 @@ func (f *nodeFaults) setReady(ctx context.Context, t time.Time, n *corev1.Node, 
 	next.Status.Conditions = append(slices.DeleteFunc(next.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady }),
 		corev1.NodeCondition{Type: corev1.NodeReady, Status: status, Reason: reason, Message: message,
 			LastHeartbeatTime: metav1.NewTime(t), LastTransitionTime: metav1.NewTime(t)})
-	return f.run.cluster.Apply(ctx, []scalehist.Change{{At: t, Op: scalehist.OpUpdate, Object: next}})
+	return f.cluster.Apply(ctx, []scalehist.Change{{At: t, Op: scalehist.OpUpdate, Object: next}})
 }
 
 func isUnreachable(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnreachable }

@@ -1,7 +1,6 @@
-package harness
+package gpu
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,9 +13,9 @@ import (
 // gardenerProvider is the provider of Gardener's cluster-autoscaler, the machine-controller-manager.
 const gardenerProvider = "mcm"
 
-// gpuLabels are the node labels by which providers of the cluster-autoscaler mark nodes with GPUs and name their type: GPULabel
+// labels are the node labels by which providers of the cluster-autoscaler mark nodes with GPUs and name their type: GPULabel
 // in its cloudprovider/*, by the value of --cloud-provider.
-var gpuLabels = []struct{ provider, label string }{
+var labels = []struct{ provider, label string }{
 	{"gce", "cloud.google.com/gke-accelerator"},
 	{"aws", "k8s.amazonaws.com/accelerator"},
 	{"azure", "accelerator"},
@@ -25,25 +24,25 @@ var gpuLabels = []struct{ provider, label string }{
 	{"alicloud", "aliyun.accelerator/nvidia_name"},
 }
 
-// gpuRule is how a provider marks which nodes have GPUs.
-type gpuRule struct {
-	// label marks the nodes and names the type of GPU; "" if nobody knows.
-	label string
-	// ignored: the provider does not say what a node has, whatever its labels: Gardener's GetNodeGpuConfig has no answer
+// Rule is how a provider marks which nodes have GPUs.
+type Rule struct {
+	// Label marks the nodes and names the type of GPU; "" if nobody knows.
+	Label string
+	// Ignored: the provider does not say what a node has, whatever its labels: Gardener's GetNodeGpuConfig has no answer
 	// (gardener/autoscaler cloudprovider/mcm/mcm_cloud_provider.go).
-	ignored bool
+	Ignored bool
 }
 
-// gpus is the rule of the recorded provider: by the label that was given, else by the provider that the flags, the nodes or
+// RuleOf is the rule of the recorded provider: by the label that was given, else by the provider that the flags, the nodes or
 // the names of groups show, else by the known label that is on the most nodes and templates.
-func gpus(given string, flags []string, groups []scalehist.NodeGroup, nodes []*corev1.Node) gpuRule {
+func RuleOf(given string, flags []string, groups []scalehist.NodeGroup, nodes []*corev1.Node) Rule {
 	if given != "" {
-		return gpuRule{label: given}
+		return Rule{Label: given}
 	}
 	if provider := providerOf(flags, groups, nodes); provider != "" {
-		for _, known := range gpuLabels {
+		for _, known := range labels {
 			if known.provider == provider {
-				return gpuRule{label: known.label, ignored: provider == gardenerProvider}
+				return Rule{Label: known.label, Ignored: provider == gardenerProvider}
 			}
 		}
 	}
@@ -53,12 +52,12 @@ func gpus(given string, flags []string, groups []scalehist.NodeGroup, nodes []*c
 		}
 	}
 	out, most := "", 0
-	for _, known := range gpuLabels {
+	for _, known := range labels {
 		if n := countLabelled(nodes, known.label); n > most {
 			out, most = known.label, n
 		}
 	}
-	return gpuRule{label: out}
+	return Rule{Label: out}
 }
 
 func countLabelled(nodes []*corev1.Node, label string) int {
@@ -84,7 +83,7 @@ func providerOf(flags []string, groups []scalehist.NodeGroup, nodes []*corev1.No
 	}
 	for _, n := range nodes {
 		scheme, _, ok := strings.Cut(n.Spec.ProviderID, "://")
-		if ok && slices.ContainsFunc(gpuLabels, func(k struct{ provider, label string }) bool { return k.provider == scheme }) {
+		if ok && slices.ContainsFunc(labels, func(k struct{ provider, label string }) bool { return k.provider == scheme }) {
 			return scheme
 		}
 	}
@@ -110,21 +109,21 @@ func flagValues(flags []string, name string) []string {
 	return out
 }
 
-// gpuWarnings are for limits of GPUs (--gpu-total=TYPE:MIN:MAX) that bind nothing.
-func gpuWarnings(rule gpuRule, flags []string, groups []scalehist.NodeGroup, nodes []*corev1.Node) []string {
+// Unbound are warnings for limits of GPUs (--gpu-total=TYPE:MIN:MAX) that bind nothing.
+func Unbound(rule Rule, flags []string, groups []scalehist.NodeGroup, nodes []*corev1.Node) []string {
 	var out []string
 	for _, value := range flagValues(flags, "gpu-total") {
 		kind, _, _ := strings.Cut(value, ":")
-		is := func(n *corev1.Node) bool { return n.Labels[rule.label] == kind }
+		is := func(n *corev1.Node) bool { return n.Labels[rule.Label] == kind }
 		why := ""
 		switch {
-		case rule.ignored:
+		case rule.Ignored:
 			why = "Gardener's provider does not say which nodes have GPUs, so that its autoscaler does not count them either"
-		case rule.label == "":
+		case rule.Label == "":
 			why = "nothing recorded shows by which label nodes with GPUs are marked: name it (--gpu-label)"
 		case !slices.ContainsFunc(nodes, is) &&
 			!slices.ContainsFunc(groups, func(g scalehist.NodeGroup) bool { return g.Template != nil && is(g.Template) }):
-			why = fmt.Sprintf("no node and no template has the label %s=%s", rule.label, kind)
+			why = fmt.Sprintf("no node and no template has the label %s=%s", rule.Label, kind)
 		default:
 			continue
 		}
@@ -132,21 +131,4 @@ func gpuWarnings(rule gpuRule, flags []string, groups []scalehist.NodeGroup, nod
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// gpus is the rule of this replay's provider.
-func (r *run) gpus() gpuRule {
-	return gpus(cmp.Or(r.opts.GPULabel, r.in.GPULabel), r.in.Settings.Flags, r.in.AllGroups(), r.in.InitialNodes())
-}
-
-// warnOfGPUs puts into the report which limits of GPUs bind nothing.
-func (r *run) warnOfGPUs() {
-	rule := r.gpus()
-	flags := slices.Concat(r.in.Settings.Flags, r.opts.Flags)
-	for _, c := range r.in.SettingsChanges {
-		flags = append(flags, c.Settings.Flags...)
-	}
-	for _, w := range gpuWarnings(rule, flags, r.in.AllGroups(), r.in.InitialNodes()) {
-		r.ledger.Warn(w)
-	}
 }
