@@ -2,7 +2,6 @@ package scalehist
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"time"
 
@@ -93,13 +92,15 @@ func (s ClusterSnapshot) Whole() ClusterSnapshot {
 }
 
 // unversioned is an object without its resource version: the same one where it has none.
-func unversioned[T Object](o T) T {
-	if v := reflect.ValueOf(o); v.IsNil() || o.GetResourceVersion() == "" {
+func unversioned[T any, P interface {
+	*T
+	Object
+}](o P) P {
+	if o == nil || o.GetResourceVersion() == "" {
 		return o
 	}
-	out := reflect.New(reflect.TypeOf(o).Elem())
-	out.Elem().Set(reflect.ValueOf(o).Elem())
-	same := out.Interface().(T)
+	same := P(new(T))
+	*same = *o
 	same.SetResourceVersion("")
 	return same
 }

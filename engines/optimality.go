@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/harness/moments"
 	"github.com/scalehist/scalehist/prices"
 	"github.com/scalehist/scalehist/recommender"
 )
@@ -59,7 +60,7 @@ func stateOf(r *scalehist.ReplayReport, d *scalehist.Decision) (scalehist.Cluste
 	if r.Moments != nil {
 		for n := range r.Moments.Moments {
 			if m := &r.Moments.Moments[n]; m.Loop == d.Loop && m.At.Equal(d.At) {
-				return r.Moments.State(n)
+				return moments.State(r.Moments, n)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/agreement"
+	"github.com/scalehist/scalehist/harness/moments"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -49,13 +50,13 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 		return nil, errors.New("no scale-up was recorded in the window: there is no event to replay")
 	}
 	var total *scalehist.ReplayReport
-	var moments scalehist.MomentsBuilder
+	var kept moments.Builder
 	for i, steps := range events {
 		one, err := replayEvent(ctx, rec, o, i+1, whole.Truth.Source, steps)
 		if err != nil {
 			return nil, fmt.Errorf("event %d of %d at %s: %w", i+1, len(events), moment.Stamp(steps[0].At), err)
 		}
-		if err := moments.AddAll(one.Moments); err != nil {
+		if err := kept.AddAll(one.Moments); err != nil {
 			return nil, err
 		}
 		if total == nil {
@@ -64,7 +65,7 @@ func replayEvents(ctx context.Context, db *history.DB, o options) (*scalehist.Re
 		}
 		addEvent(total, one)
 	}
-	total.Moments = moments.Moments()
+	total.Moments = kept.Moments()
 	total.StartTime, total.EndTime = whole.Start, whole.End
 	total.Recorded = whole.Truth
 	total.Agreement = agreement.OfEvents(total.Events)

@@ -15,6 +15,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/agreement"
 	"github.com/scalehist/scalehist/harness/gpu"
+	"github.com/scalehist/scalehist/harness/moments"
 	"github.com/scalehist/scalehist/harness/runinfo"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
@@ -58,7 +59,7 @@ type snapshotPlayback struct {
 	out   *scalehist.ReplayReport
 	watch *runinfo.Stopwatch
 	// moments are those of its own decisions.
-	moments scalehist.MomentsBuilder
+	moments moments.Builder
 }
 
 func newSnapshotPlayback(from *scalehist.ReplayReport, o options) (*snapshotPlayback, error) {
@@ -92,7 +93,7 @@ func reportHash(r *scalehist.ReplayReport) (string, error) {
 
 // event decides about the first of n moments of one instant, and compares with what was decided in all of them.
 func (p *snapshotPlayback) event(ctx context.Context, first, n int) (err error) {
-	state, err := p.from.Moments.State(first)
+	state, err := moments.State(p.from.Moments, first)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/harness/kvcl/podlife"
+	"github.com/scalehist/scalehist/harness/moments"
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
@@ -20,7 +21,7 @@ type Ledger struct {
 	provider *cloudprovider.Provider
 
 	// Moments are the clusters that decisions were made about; what runs the autoscaler adds them.
-	Moments scalehist.MomentsBuilder
+	Moments moments.Builder
 
 	start, end   scalehist.ClusterSnapshot
 	groupsAtZero []scalehist.NodeGroup // and those that came since

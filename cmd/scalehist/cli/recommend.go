@@ -17,6 +17,7 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/cmd/scalehist/replays"
 	"github.com/scalehist/scalehist/engines"
+	"github.com/scalehist/scalehist/harness/moments"
 	"github.com/scalehist/scalehist/recommender"
 	"github.com/scalehist/scalehist/recommender/api"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -303,7 +304,7 @@ func (f *recommendFlags) fromDecision(r *scalehist.ReplayReport) (*recommender.R
 		for n := range r.Moments.Moments {
 			m := &r.Moments.Moments[n]
 			if m.At.Equal(at) {
-				state, err := r.Moments.State(n)
+				state, err := moments.State(r.Moments, n)
 				if err != nil {
 					return nil, err
 				}

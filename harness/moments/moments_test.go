@@ -1,4 +1,4 @@
-package scalehist
+package moments
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/scalehist/scalehist"
 )
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
@@ -19,22 +21,22 @@ func TestMoments(t *testing.T) {
 	bound := b.DeepCopy()
 	bound.Spec.NodeName = "n"
 	node := &corev1.Node{ObjectMeta: named("n")}
-	group := func(size int) []GroupState {
-		return []GroupState{
-			{NodeGroup: NodeGroup{Name: "g", MaxSize: 3, TargetSize: size, Template: node}, Upcoming: []UpcomingNode{{"g-1", time.Unix(5, 0).UTC()}}},
-			{NodeGroup: NodeGroup{Name: "bare"}, Deleting: []string{"x"}, TemplatePods: []*corev1.Pod{a}},
+	group := func(size int) []scalehist.GroupState {
+		return []scalehist.GroupState{
+			{NodeGroup: scalehist.NodeGroup{Name: "g", MaxSize: 3, TargetSize: size, Template: node}, Upcoming: []scalehist.UpcomingNode{{Name: "g-1", RequestedAt: time.Unix(5, 0).UTC()}}},
+			{NodeGroup: scalehist.NodeGroup{Name: "bare"}, Deleting: []string{"x"}, TemplatePods: []*corev1.Pod{a}},
 		}
 	}
-	want := []ClusterState{
-		{Loop: 1, At: time.Unix(10, 0).UTC(), Objects: &Objects{Pods: []*corev1.Pod{a, b}, Nodes: []*corev1.Node{node}}, NodeGroups: group(1)},
+	want := []scalehist.ClusterState{
+		{Loop: 1, At: time.Unix(10, 0).UTC(), Objects: &scalehist.Objects{Pods: []*corev1.Pod{a, b}, Nodes: []*corev1.Node{node}}, NodeGroups: group(1)},
 		// A pod changed in place, one came: the order is not that of the versions.
-		{Loop: 2, At: time.Unix(20, 0).UTC(), Objects: &Objects{Pods: []*corev1.Pod{a, bound, c}, Nodes: []*corev1.Node{node}}, NodeGroups: group(2),
-			Backoff: []GroupBackoff{{NodeGroup: "g", Until: time.Unix(30, 0).UTC(), Reason: "stock"}}},
-		{Loop: 3, At: time.Unix(30, 0).UTC(), Objects: &Objects{Pods: []*corev1.Pod{c, a}}},
+		{Loop: 2, At: time.Unix(20, 0).UTC(), Objects: &scalehist.Objects{Pods: []*corev1.Pod{a, bound, c}, Nodes: []*corev1.Node{node}}, NodeGroups: group(2),
+			Backoff: []scalehist.GroupBackoff{{NodeGroup: "g", Until: time.Unix(30, 0).UTC(), Reason: "stock"}}},
+		{Loop: 3, At: time.Unix(30, 0).UTC(), Objects: &scalehist.Objects{Pods: []*corev1.Pod{c, a}}},
 	}
-	var k MomentsBuilder
+	var k Builder
 	if k.Moments() != nil {
-		t.Error("a keeper of nothing has moments")
+		t.Error("a builder of nothing has moments")
 	}
 	for _, s := range want {
 		k.Add(s)
@@ -43,7 +45,7 @@ func TestMoments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read Moments
+	var read scalehist.Moments
 	if err := json.Unmarshal(data, &read); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,7 @@ func TestMoments(t *testing.T) {
 		t.Errorf("pods, nodes, templates kept: %v", got)
 	}
 	for n := range want {
-		got, err := read.State(n)
+		got, err := State(&read, n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +62,7 @@ func TestMoments(t *testing.T) {
 		}
 	}
 
-	var again MomentsBuilder
+	var again Builder
 	if err := again.AddAll(&read); err != nil {
 		t.Fatal(err)
 	}
@@ -71,20 +73,20 @@ func TestMoments(t *testing.T) {
 
 // TestMomentsDamaged: a file that was changed is an error that says where, and no panic.
 func TestMomentsDamaged(t *testing.T) {
-	for want, m := range map[string]Moment{
+	for want, m := range map[string]scalehist.Moment{
 		`there are no objects called "pod"`:                   {Objects: map[string][][2]int{"pod": {{0, 0}}}},
 		"pods 0 to 0 are not among the 0 there are":           {Objects: map[string][][2]int{"pods": {{0, 0}}}},
 		"pods -1 to 0 are not among":                          {Objects: map[string][][2]int{"pods": {{-1, 0}}}},
 		"pods 2 to 1 are not among":                           {Objects: map[string][][2]int{"pods": {{2, 1}}}},
-		"0 templates for 1 node groups":                       {NodeGroups: []GroupState{{}}},
-		"the template of node group g is not among the 0 ":    {NodeGroups: []GroupState{{NodeGroup: NodeGroup{Name: "g"}}}, Templates: []int{0}},
+		"0 templates for 1 node groups":                       {NodeGroups: []scalehist.GroupState{{}}},
+		"the template of node group g is not among the 0 ":    {NodeGroups: []scalehist.GroupState{{NodeGroup: scalehist.NodeGroup{Name: "g"}}}, Templates: []int{0}},
 		`moment 1 of 1: there are no objects called "custom"`: {Objects: map[string][][2]int{"custom": {{0, 0}}}},
 	} {
-		all := Moments{Moments: []Moment{m}}
-		if _, err := all.State(0); err == nil || !strings.Contains(err.Error(), want) {
+		all := scalehist.Moments{Moments: []scalehist.Moment{m}}
+		if _, err := State(&all, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		if err := new(MomentsBuilder).AddAll(&all); err == nil {
+		if err := new(Builder).AddAll(&all); err == nil {
 			t.Errorf("%s: taken over", want)
 		}
 	}
