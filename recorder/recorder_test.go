@@ -374,11 +374,11 @@ func TestSecretsStayOut(t *testing.T) {
 	if strings.Contains(string(data), canary) {
 		t.Error("a secret value reached the file")
 	}
-	settings, err := open(t, path).SettingsAt(t.Context(), at)
+	snapshot, err := open(t, path).SnapshotAt(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"--expander=least-waste"}, settings.Flags); diff != "" {
+	if diff := cmp.Diff([]string{"--expander=least-waste"}, snapshot.CASettings.Flags); diff != "" {
 		t.Errorf("autoscaler flags (-want +got):\n%s", diff)
 	}
 }

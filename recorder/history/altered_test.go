@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // TestAlteredContentIsNotRead: one bit of a file is another, and what an object was is not what it is read as. Everything
@@ -37,7 +38,7 @@ func TestAlteredContentIsNotRead(t *testing.T) {
 			}
 			return nil
 		},
-		"sizes": func() error { _, err := db.NodeGroupSizes(t.Context(), time.Time{}, time.Time{}); return err },
+		"sizes": func() error { _, err := observed.NodeGroupSizes(t.Context(), db, time.Time{}, time.Time{}); return err },
 		"export": func() error {
 			return db.Export(t.Context(), new(bytes.Buffer), time.Time{}, time.Time{}, history.ExportOptions{})
 		},

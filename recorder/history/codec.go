@@ -61,7 +61,7 @@ func encode(o scalehist.Object) (e encoded, ok bool, err error) {
 	if !ok {
 		return encoded{}, false, nil
 	}
-	e.key = key{kindOf(p), p.GetNamespace(), p.GetName()}
+	e.key = key{KindOf(p), p.GetNamespace(), p.GetName()}
 	if e.key.name == "" {
 		return encoded{}, false, fmt.Errorf("%s without a name: give metadata.name", e.key.kind)
 	}
@@ -117,7 +117,7 @@ func isBare(o scalehist.Object, content []byte) bool {
 	case *unstructured.Unstructured:
 		return isBareCustom(o)
 	}
-	return string(content) == bareContents[kindOf(o)]
+	return string(content) == bareContents[KindOf(o)]
 }
 
 // hashOf is the content address: 16 bytes of SHA-256, enough for any number of contents a file can hold.

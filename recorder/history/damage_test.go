@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // readEverything asks a history for all it has.
@@ -22,7 +23,7 @@ func readEverything(t *testing.T, db *history.DB) error {
 		_, err := db.SnapshotAt(ctx, when)
 		errs = append(errs, err)
 	}
-	_, stepsErr := db.NodeGroupSizes(ctx, from, to)
+	_, stepsErr := observed.NodeGroupSizes(ctx, db, from, to)
 	_, settingsErr := db.SettingsChanges(ctx, time.Time{}, time.Time{})
 	_, statsErr := db.Stats(ctx)
 	_, missedErr := db.Missed(ctx, time.Time{}, time.Time{})

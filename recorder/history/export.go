@@ -201,12 +201,15 @@ func initialLines(ctx context.Context, q queryer, l *loader, from time.Time) ([]
 	if err != nil {
 		return nil, err
 	}
-	var out []placed
-	err = objectsAt(ctx, q, l, from, nil, func(o scalehist.Object, _ *versionRow) error {
+	objects, err := objectsAt(ctx, q, l, from)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]placed, 0, len(objects))
+	for _, o := range objects {
 		out = append(out, placed{position{ns, -1}, objectlog.Line{At: fromNS(ns), Op: scalehist.OpAdd, Object: o}})
-		return nil
-	})
-	return out, err
+	}
+	return out, nil
 }
 
 // markLines are recordings and gaps, clipped to the window and numbered again.

@@ -22,165 +22,63 @@ import (
 // kindInfo says how one kind is stored.
 type kindInfo struct {
 	gvk schema.GroupVersionKind
-	new func() scalehist.Object
 	// custom: unstructured, and the content says the API version: any served one may have been recorded.
 	custom bool
+}
+
+// new is an empty object of the kind.
+func (k kindInfo) new() scalehist.Object {
+	if k.custom {
+		return new(unstructured.Unstructured)
+	}
+	o, err := objectlog.Scheme.New(k.gvk)
+	if err != nil {
+		panic(err) // cannot fail: kinds are those of the scheme
+	}
+	return o.(scalehist.Object)
 }
 
 // kinds are the recorded kinds by stored name, which is "Kind", or "Kind.group" of a custom one: two groups have a
 // MachineDeployment. What is not here is left out and counted.
 var kinds = func() map[string]kindInfo {
 	out := map[string]kindInfo{}
-	add := func(gv schema.GroupVersion, kind string, new func() scalehist.Object) {
-		out[kind] = kindInfo{gvk: gv.WithKind(kind), new: new}
+	for gv, kinds := range map[schema.GroupVersion][]string{
+		corev1.SchemeGroupVersion: {"Namespace", "Node", "Pod", "ReplicationController", "Service", "PersistentVolume", "PersistentVolumeClaim",
+			"ConfigMap", "ResourceQuota", "LimitRange"},
+		autoscalingv2.SchemeGroupVersion: {"HorizontalPodAutoscaler"},
+		schedulingv1.SchemeGroupVersion:  {"PriorityClass"},
+		appsv1.SchemeGroupVersion:        {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+		batchv1.SchemeGroupVersion:       {"Job"},
+		policyv1.SchemeGroupVersion:      {"PodDisruptionBudget"},
+		storagev1.SchemeGroupVersion:     {"StorageClass", "CSINode"},
+		nodev1.SchemeGroupVersion:        {"RuntimeClass"},
+		v1alpha1.GroupVersion:            {"NodeGroup", "MetricQuery", "ProviderCall"},
+	} {
+		for _, kind := range kinds {
+			out[kind] = kindInfo{gvk: gv.WithKind(kind)}
+		}
 	}
-	add(corev1.SchemeGroupVersion, "Namespace", func() scalehist.Object { return new(corev1.Namespace) })
-	add(corev1.SchemeGroupVersion, "Node", func() scalehist.Object { return new(corev1.Node) })
-	add(corev1.SchemeGroupVersion, "Pod", func() scalehist.Object { return new(corev1.Pod) })
-	add(corev1.SchemeGroupVersion, "ReplicationController", func() scalehist.Object { return new(corev1.ReplicationController) })
-	add(corev1.SchemeGroupVersion, "Service", func() scalehist.Object { return new(corev1.Service) })
-	add(corev1.SchemeGroupVersion, "PersistentVolume", func() scalehist.Object { return new(corev1.PersistentVolume) })
-	add(corev1.SchemeGroupVersion, "PersistentVolumeClaim", func() scalehist.Object { return new(corev1.PersistentVolumeClaim) })
-	add(corev1.SchemeGroupVersion, "ConfigMap", func() scalehist.Object { return new(corev1.ConfigMap) })
-	add(corev1.SchemeGroupVersion, "ResourceQuota", func() scalehist.Object { return new(corev1.ResourceQuota) })
-	add(corev1.SchemeGroupVersion, "LimitRange", func() scalehist.Object { return new(corev1.LimitRange) })
-	add(autoscalingv2.SchemeGroupVersion, "HorizontalPodAutoscaler", func() scalehist.Object { return new(autoscalingv2.HorizontalPodAutoscaler) })
-	add(schedulingv1.SchemeGroupVersion, "PriorityClass", func() scalehist.Object { return new(schedulingv1.PriorityClass) })
-	add(appsv1.SchemeGroupVersion, "DaemonSet", func() scalehist.Object { return new(appsv1.DaemonSet) })
-	add(appsv1.SchemeGroupVersion, "Deployment", func() scalehist.Object { return new(appsv1.Deployment) })
-	add(appsv1.SchemeGroupVersion, "ReplicaSet", func() scalehist.Object { return new(appsv1.ReplicaSet) })
-	add(appsv1.SchemeGroupVersion, "StatefulSet", func() scalehist.Object { return new(appsv1.StatefulSet) })
-	add(batchv1.SchemeGroupVersion, "Job", func() scalehist.Object { return new(batchv1.Job) })
-	add(policyv1.SchemeGroupVersion, "PodDisruptionBudget", func() scalehist.Object { return new(policyv1.PodDisruptionBudget) })
-	add(storagev1.SchemeGroupVersion, "StorageClass", func() scalehist.Object { return new(storagev1.StorageClass) })
-	add(storagev1.SchemeGroupVersion, "CSINode", func() scalehist.Object { return new(storagev1.CSINode) })
-	add(nodev1.SchemeGroupVersion, "RuntimeClass", func() scalehist.Object { return new(nodev1.RuntimeClass) })
-	add(v1alpha1.GroupVersion, "NodeGroup", func() scalehist.Object { return new(v1alpha1.NodeGroup) })
-	add(v1alpha1.GroupVersion, "MetricQuery", func() scalehist.Object { return new(v1alpha1.MetricQuery) })
-	add(v1alpha1.GroupVersion, "ProviderCall", func() scalehist.Object { return new(v1alpha1.ProviderCall) })
 	for _, gk := range objectlog.CustomKinds() {
-		out[gk.String()] = kindInfo{new: func() scalehist.Object { return new(unstructured.Unstructured) }, custom: true}
+		out[gk.String()] = kindInfo{custom: true}
 	}
 	return out
 }()
 
 // KindOf is the name under which a history stores an object's kind, and by which Reconcile and recordings name it: "Pod",
 // and of a custom object "MachineDeployment.machine.sapcloud.io".
-func KindOf(o scalehist.Object) string { return kindOf(o) }
-
-// kindOf names the kind of a typed object, whose TypeMeta is often empty. Kinds that are not stored are named by
-// their TypeMeta, else by their Go type.
-func kindOf(o scalehist.Object) string {
-	switch o := o.(type) {
-	case *unstructured.Unstructured:
-		if gk := o.GroupVersionKind().GroupKind(); objectlog.IsCustom(gk) {
-			return gk.String()
-		}
-	case *corev1.Namespace:
-		return "Namespace"
-	case *corev1.Node:
-		return "Node"
-	case *corev1.Pod:
-		return "Pod"
-	case *corev1.ReplicationController:
-		return "ReplicationController"
-	case *corev1.Service:
-		return "Service"
-	case *corev1.PersistentVolume:
-		return "PersistentVolume"
-	case *corev1.PersistentVolumeClaim:
-		return "PersistentVolumeClaim"
-	case *corev1.ConfigMap:
-		return "ConfigMap"
-	case *corev1.Secret:
-		return "Secret"
-	case *corev1.ResourceQuota:
-		return "ResourceQuota"
-	case *corev1.LimitRange:
-		return "LimitRange"
-	case *autoscalingv2.HorizontalPodAutoscaler:
-		return "HorizontalPodAutoscaler"
-	case *schedulingv1.PriorityClass:
-		return "PriorityClass"
-	case *appsv1.DaemonSet:
-		return "DaemonSet"
-	case *appsv1.Deployment:
-		return "Deployment"
-	case *appsv1.ReplicaSet:
-		return "ReplicaSet"
-	case *appsv1.StatefulSet:
-		return "StatefulSet"
-	case *batchv1.Job:
-		return "Job"
-	case *policyv1.PodDisruptionBudget:
-		return "PodDisruptionBudget"
-	case *storagev1.StorageClass:
-		return "StorageClass"
-	case *storagev1.CSINode:
-		return "CSINode"
-	case *nodev1.RuntimeClass:
-		return "RuntimeClass"
-	case *v1alpha1.NodeGroup:
-		return "NodeGroup"
-	case *v1alpha1.MetricQuery:
-		return "MetricQuery"
-	case *v1alpha1.ProviderCall:
-		return "ProviderCall"
+//
+// Typed objects often have no TypeMeta: theirs is the kind of their type. Kinds that are not stored are named by their TypeMeta, else by
+// their Go type.
+func KindOf(o scalehist.Object) string {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	if _, ok := o.(*unstructured.Unstructured); ok && objectlog.IsCustom(gvk.GroupKind()) {
+		return gvk.GroupKind().String()
 	}
-	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
-		return kind
+	if of, _, err := objectlog.Scheme.ObjectKinds(o); err == nil {
+		return of[0].Kind
+	}
+	if gvk.Kind != "" {
+		return gvk.Kind
 	}
 	return fmt.Sprintf("%T", o)
-}
-
-// addTo appends o to its list. A MetricQuery and a ProviderCall have none: they are no part of a cluster.
-func addTo(list *scalehist.Objects, groups *[]*v1alpha1.NodeGroup, o scalehist.Object) {
-	switch o := o.(type) {
-	case *corev1.Namespace:
-		list.Namespaces = append(list.Namespaces, o)
-	case *corev1.Node:
-		list.Nodes = append(list.Nodes, o)
-	case *corev1.Pod:
-		list.Pods = append(list.Pods, o)
-	case *corev1.ReplicationController:
-		list.ReplicationControllers = append(list.ReplicationControllers, o)
-	case *corev1.Service:
-		list.Services = append(list.Services, o)
-	case *corev1.PersistentVolume:
-		list.PersistentVolumes = append(list.PersistentVolumes, o)
-	case *corev1.PersistentVolumeClaim:
-		list.PersistentVolumeClaims = append(list.PersistentVolumeClaims, o)
-	case *corev1.ConfigMap:
-		list.ConfigMaps = append(list.ConfigMaps, o)
-	case *schedulingv1.PriorityClass:
-		list.PriorityClasses = append(list.PriorityClasses, o)
-	case *appsv1.DaemonSet:
-		list.DaemonSets = append(list.DaemonSets, o)
-	case *appsv1.Deployment:
-		list.Deployments = append(list.Deployments, o)
-	case *appsv1.ReplicaSet:
-		list.ReplicaSets = append(list.ReplicaSets, o)
-	case *appsv1.StatefulSet:
-		list.StatefulSets = append(list.StatefulSets, o)
-	case *batchv1.Job:
-		list.Jobs = append(list.Jobs, o)
-	case *policyv1.PodDisruptionBudget:
-		list.PodDisruptionBudgets = append(list.PodDisruptionBudgets, o)
-	case *storagev1.StorageClass:
-		list.StorageClasses = append(list.StorageClasses, o)
-	case *storagev1.CSINode:
-		list.CSINodes = append(list.CSINodes, o)
-	case *nodev1.RuntimeClass:
-		list.RuntimeClasses = append(list.RuntimeClasses, o)
-	case *corev1.ResourceQuota:
-		list.ResourceQuotas = append(list.ResourceQuotas, o)
-	case *corev1.LimitRange:
-		list.LimitRanges = append(list.LimitRanges, o)
-	case *autoscalingv2.HorizontalPodAutoscaler:
-		list.HorizontalPodAutoscalers = append(list.HorizontalPodAutoscalers, o)
-	case *unstructured.Unstructured:
-		list.Custom = append(list.Custom, o)
-	case *v1alpha1.NodeGroup:
-		*groups = append(*groups, o)
-	}
 }

@@ -160,32 +160,34 @@ const fewQuery = `SELECT ` + versionColumns + ` FROM scope k CROSS JOIN object x
 	CROSS JOIN version v ON v.seq = (SELECT f.seq FROM version f WHERE f.object_id = x.id AND f.few = 1 AND f.at <= ?1
 		ORDER BY f.at DESC, f.seq DESC LIMIT 1)` + versionJoins + `WHERE k.kind = ?2 AND v.ends IS NULL`
 
-// objectsAt calls f for each object that lives at t, in creation order: all, or those of some kinds other than Pod.
-func objectsAt(ctx context.Context, q queryer, l *loader, t time.Time, few []string, f func(scalehist.Object, *versionRow) error) error {
+// objectsAt are the objects that live at t, in creation order: all, or those of some kinds.
+func objectsAt(ctx context.Context, q queryer, l *loader, t time.Time, kinds ...string) ([]scalehist.Object, error) {
 	ns, err := instant(t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var all []versionRow // read in full: content queries must not run inside this one
-	if len(few) > 0 {
-		all, err = fewAt(ctx, q, ns, few)
+	var all []versionRow                                  // read in full: content queries must not run inside this one
+	if len(kinds) > 0 && !slices.Contains(kinds, "Pod") { // of which there are too many to have an index
+		all, err = fewAt(ctx, q, ns, kinds)
 	} else {
 		all, err = allAt(ctx, q, ns)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	slices.SortFunc(all, byCreation)
+	var out []scalehist.Object
 	for i := range all {
+		if len(kinds) > 0 && !slices.Contains(kinds, all[i].key.kind) {
+			continue
+		}
 		o, err := l.load(ctx, &all[i])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := f(o, &all[i]); err != nil {
-			return err
-		}
+		out = append(out, o)
 	}
-	return nil
+	return out, nil
 }
 
 func allAt(ctx context.Context, q queryer, ns int64) ([]versionRow, error) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // After a history forgot its past, every instant that is left reads as before, its content is that of the window cut out,
@@ -201,7 +202,7 @@ func TestRetainStopped(t *testing.T) {
 		if diff := cmp.Diff([]string{"10s add NodeGroup/kept", "1m0s update NodeGroup/kept"}, changes(t, db, time.Time{}, time.Time{})); diff != "" {
 			t.Fatalf("stopped after %d (-want +got):\n%s", polls, diff)
 		}
-		sizes, err := db.NodeGroupSizes(t.Context(), time.Time{}, time.Time{})
+		sizes, err := observed.NodeGroupSizes(t.Context(), db, time.Time{}, time.Time{})
 		if err != nil || len(sizes) != 2 || sizes[0].NodeGroup != "kept" || !sizes[0].At.Equal(at(10*time.Second)) {
 			t.Fatalf("stopped after %d: sizes %+v, %v", polls, sizes, err)
 		}

@@ -54,9 +54,9 @@ func TestImportKeepsNoSecret(t *testing.T) {
 		if strings.Contains(string(file), secret) {
 			t.Errorf("%q reached the file", words)
 		}
-		settings, err := reopen(t, dst).SettingsAt(t.Context(), start)
-		if err != nil || !slices.Contains(settings.Flags, "--max-nodes-total=7") {
-			t.Errorf("%q: flags %q, %v", words, settings.Flags, err)
+		snapshot, err := reopen(t, dst).SnapshotAt(t.Context(), start)
+		if err != nil || !slices.Contains(snapshot.CASettings.Flags, "--max-nodes-total=7") {
+			t.Errorf("%q: flags %q, %v", words, snapshot.CASettings.Flags, err)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func (t *txWriter) apply(e *Entry) error {
 		if w.counts.Left == nil {
 			w.counts.Left = map[string]int64{}
 		}
-		w.counts.Left[kindOf(e.Change.Object)]++
+		w.counts.Left[KindOf(e.Change.Object)]++
 		return nil
 	}
 	at, err := t.observe(observed)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 	"github.com/scalehist/scalehist/recorder/service"
 )
 
@@ -75,7 +76,7 @@ type Detail struct {
 	Recordings []history.Recording      `json:"recordings"`
 	Gaps       []history.Gap            `json:"gaps"`
 	Stats      history.Stats            `json:"stats"`
-	NodeGroups []history.NodeGroupSize  `json:"nodeGroups"`
+	NodeGroups []observed.NodeGroupSize `json:"nodeGroups"`
 	StepsFrom  string                   `json:"stepsFrom,omitempty"`
 	Steps      []scalehist.RecordedStep `json:"steps"`
 	Events     []history.Event          `json:"events"`
@@ -346,7 +347,7 @@ func withHistory(ctx context.Context, path string, timeout time.Duration, f func
 // detail is everything about one.
 func (l *library) detail(ctx context.Context, name string) (Detail, error) {
 	c, err := l.one(ctx, name)
-	d := Detail{Cluster: c, Recordings: []history.Recording{}, Gaps: []history.Gap{}, NodeGroups: []history.NodeGroupSize{},
+	d := Detail{Cluster: c, Recordings: []history.Recording{}, Gaps: []history.Gap{}, NodeGroups: []observed.NodeGroupSize{},
 		Steps: []scalehist.RecordedStep{}, Events: []history.Event{}}
 	if err != nil || c.History == nil || c.History.Problem != "" || c.History.From.IsZero() {
 		return d, err
@@ -387,12 +388,12 @@ func (d *Detail) read(ctx context.Context, db *history.DB) error {
 	}
 	d.Gaps = append(d.Gaps, gaps...)
 	from, to := db.Span()
-	groups, err := db.NodeGroupSizes(ctx, to, to)
+	groups, err := observed.NodeGroupSizes(ctx, db, to, to)
 	if err != nil {
 		return err
 	}
 	d.NodeGroups = append(d.NodeGroups, groups...)
-	steps, source, err := db.Steps(ctx)
+	steps, source, err := observed.Steps(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // Series is what a plot shows of a history, or of a window of it.
@@ -212,7 +213,7 @@ func (l *library) series(ctx context.Context, name string, from, to time.Time, l
 		}
 		b.series.fill(&s)
 		var err error
-		if s.Steps, s.StepsFrom, err = db.Steps(ctx); err != nil {
+		if s.Steps, s.StepsFrom, err = observed.Steps(ctx, db); err != nil {
 			return err
 		}
 		s.Steps = slices.DeleteFunc(s.Steps, func(step scalehist.RecordedStep) bool {

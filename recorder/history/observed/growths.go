@@ -1,15 +1,16 @@
-package history
+package observed
 
 import (
 	"regexp"
 	"strconv"
 
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // Growth is one growth of a node group, as an event of a cluster-autoscaler states it.
 type Growth struct {
-	Event     Event
+	Event     history.Event
 	NodeGroup string
 	From, To  int
 }
@@ -28,7 +29,7 @@ const MarkedForRemoval = "marked the node as toBeDeleted/unschedulable"
 var scalingReasons = []string{"TriggeredScaleUp", "ScaledUpGroup", "ScaleDown"}
 
 // Growths are the growths of groups that an event states: several if one scale-up takes several groups, none for most events.
-func (e Event) Growths() []Growth {
+func Growths(e history.Event) []Growth {
 	var out []Growth
 	add := func(group, from, to string) {
 		a, errA := strconv.Atoi(from)

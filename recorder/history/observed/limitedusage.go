@@ -1,4 +1,4 @@
-package history
+package observed
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // LimitedUsage is a usage and what limited it. What a container would have used without the limit is then not known: it is
 // censored, at least that much.
 type LimitedUsage struct {
-	Usage
+	history.Usage
 	// CPULimitMilli and MemoryLimitBytes are the container's limits at that instant, 0 for none or where the pod was not seen.
 	CPULimitMilli, MemoryLimitBytes int64
 	// CPUCensored: it used 98 % of its limit or more. The kernel throttles within periods of 100 ms, so that an average over
@@ -34,9 +35,9 @@ func reaches(used, limit int64) bool {
 
 // LimitedUsages are Usages with the limits that held, worked out from the pods as they were recorded. It reads the pods of the
 // window first, and keeps their limits.
-func (db *DB) LimitedUsages(ctx context.Context, from, to time.Time) iter.Seq2[LimitedUsage, error] {
+func LimitedUsages(ctx context.Context, db *history.DB, from, to time.Time) iter.Seq2[LimitedUsage, error] {
 	return func(yield func(LimitedUsage, error) bool) {
-		l, err := db.limits(ctx, from, to)
+		l, err := limitsOf(ctx, db, from, to)
 		if err != nil {
 			yield(LimitedUsage{}, err)
 			return
@@ -73,18 +74,9 @@ type limits struct {
 	out map[containerName][]run
 }
 
-func (db *DB) limits(ctx context.Context, from, to time.Time) (*limits, error) {
+func limitsOf(ctx context.Context, db *history.DB, from, to time.Time) (*limits, error) {
 	l := &limits{of: map[containerName][]limitsFrom{}, out: map[containerName][]run{}}
-	if !from.IsZero() {
-		standing, err := db.ObjectsAt(ctx, from, "Pod")
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range standing {
-			l.see(from, o, false)
-		}
-	}
-	for ch, err := range db.ChangesOf(ctx, from, to, "Pod") {
+	for ch, err := range sightings(ctx, db, from, to, "Pod") {
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +148,7 @@ func (l *limits) ended(c containerName, e *corev1.ContainerStateTerminated) {
 	l.out[c] = append(runs, run{started: e.StartedAt.Time, finished: e.FinishedAt.Time})
 }
 
-func (l *limits) judge(u Usage) LimitedUsage {
+func (l *limits) judge(u history.Usage) LimitedUsage {
 	out := LimitedUsage{Usage: u}
 	name := containerName{u.Pod, u.Container}
 	for _, s := range l.of[name] {

@@ -1,4 +1,4 @@
-package history
+package observed
 
 import (
 	"time"
@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // Names are used again: StatefulSets and virtual clouds give a new pod or node the name of one that is gone. An event names its
@@ -72,7 +73,7 @@ func (l *Nodes) Change(ch scalehist.Change) {
 
 // Regarded is the node that an event is about, nil if it was not seen. The UID in events about nodes is often the node's name, so one
 // that no node has says nothing.
-func (l *Nodes) Regarded(e Event) *NodeLife {
+func (l *Nodes) Regarded(e history.Event) *NodeLife {
 	had := l.byName[e.Regarding.Name]
 	var same []*NodeLife
 	for _, n := range had {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/snapshot"
 )
 
 // WorkloadKinds are the kinds that make pods, by the names that a history has for them.
@@ -22,24 +23,32 @@ func AutoscalingKinds() []string {
 		"VerticalPodAutoscalerCheckpoint.autoscaling.k8s.io", "ScaledObject.keda.sh", "ElastiService.elasti.truefoundry.com"}
 }
 
+// SnapshotAt is the cluster as it was seen at t: every object whose version holds at t (of some kinds, as KindOf names them, where any are
+// given), decoded, the node groups and the autoscaler's settings of that instant. Nothing recorded later is in it. Before the first
+// recording it is empty.
+func (db *DB) SnapshotAt(ctx context.Context, t time.Time, kinds ...string) (*scalehist.ClusterSnapshot, error) {
+	objects, err := db.objectsAt(ctx, "snapshot", t, kinds)
+	if err != nil {
+		return nil, err
+	}
+	s := snapshot.Of(t.UTC(), objects)
+	return &s, nil
+}
+
 // ObjectsAt are the objects of some kinds (as KindOf names them) that live at t, in creation order, each the caller's own.
 // Before the first recording there are none. A kind that no history has is an error.
 func (db *DB) ObjectsAt(ctx context.Context, t time.Time, kinds ...string) ([]scalehist.Object, error) {
 	if err := knownKinds(kinds); err != nil || len(kinds) == 0 {
 		return nil, err
 	}
-	few := kinds
-	if slices.Contains(kinds, "Pod") { // there are too many to have an index
-		few = nil
-	}
-	var out []scalehist.Object
-	err := db.read(ctx, "objects at "+t.UTC().Format(time.RFC3339Nano), func(q queryer) error {
-		return objectsAt(ctx, q, newLoader(q), t, few, func(o scalehist.Object, v *versionRow) error {
-			if slices.Contains(kinds, v.key.kind) {
-				out = append(out, o)
-			}
-			return nil
-		})
+	return db.objectsAt(ctx, "objects", t, kinds)
+}
+
+// objectsAt is ObjectsAt in a transaction; what names it in errors.
+func (db *DB) objectsAt(ctx context.Context, what string, t time.Time, kinds []string) (out []scalehist.Object, err error) {
+	err = db.read(ctx, what+" at "+t.UTC().Format(time.RFC3339Nano), func(q queryer) error {
+		out, err = objectsAt(ctx, q, newLoader(q), t, kinds...)
+		return err
 	})
 	return out, err
 }

@@ -1,4 +1,4 @@
-package history
+package observed
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // PodLife is what a recording says of one pod's life, by the cluster's clock. A time that was not seen is zero.
@@ -46,18 +47,9 @@ func (l *PodLife) StartUp() (time.Duration, bool) {
 }
 
 // PodLives are the lives of the pods that lived at from or came until to, in the order in which they came.
-func (db *DB) PodLives(ctx context.Context, from, to time.Time) ([]PodLife, error) {
+func PodLives(ctx context.Context, db *history.DB, from, to time.Time) ([]PodLife, error) {
 	c := podLives{index: map[types.UID]int{}}
-	if !from.IsZero() {
-		standing, err := db.ObjectsAt(ctx, from, "Pod")
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range standing {
-			c.see(o)
-		}
-	}
-	for ch, err := range db.ChangesOf(ctx, from, to, "Pod") {
+	for ch, err := range sightings(ctx, db, from, to, "Pod") {
 		if err != nil {
 			return nil, err
 		}

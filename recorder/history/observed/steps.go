@@ -1,4 +1,4 @@
-package history
+package observed
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
+	"github.com/scalehist/scalehist/recorder/history"
 )
 
 // The sources of steps.
@@ -23,17 +24,17 @@ const sameStep = 10 * time.Second
 
 // Steps are the recorded changes of target sizes, in time order, with the pods that events name for them. They are read from
 // the node groups; where no group's size was seen to change, from the events. source says which.
-func (db *DB) Steps(ctx context.Context) (steps []scalehist.RecordedStep, source string, err error) {
+func Steps(ctx context.Context, db *history.DB) (steps []scalehist.RecordedStep, source string, err error) {
 	from, to := db.Span()
-	at, err := db.snapshotOf(ctx, from, []string{"NodeGroup", "Node"})
+	at, err := db.SnapshotAt(ctx, from, "NodeGroup", "Node")
 	if err != nil {
 		return nil, "", err
 	}
-	changes, err := db.NodeGroupSizes(ctx, from, to)
+	changes, err := NodeGroupSizes(ctx, db, from, to)
 	if err != nil {
 		return nil, "", err
 	}
-	events, err := db.Events(ctx, EventFilter{From: from, To: to, Reasons: scalingReasons})
+	events, err := db.Events(ctx, history.EventFilter{From: from, To: to, Reasons: scalingReasons})
 	if err != nil {
 		return nil, "", err
 	}
@@ -116,7 +117,7 @@ func StepsOfSizes(sizes map[string]int, changes []NodeGroupSize) []scalehist.Rec
 // StepsOfEvents reads steps from the autoscaler's events after start. One step is stated on many pods; it counts once. A step that
 // does not begin where the last one ended shows one that no event states (upstream sends an event about one object once in five
 // minutes): it becomes a step too. A group that sizes has not begins with what the first event says.
-func StepsOfEvents(sizes map[string]int, start time.Time, events []Event, nodes *Nodes) []scalehist.RecordedStep {
+func StepsOfEvents(sizes map[string]int, start time.Time, events []history.Event, nodes *Nodes) []scalehist.RecordedStep {
 	type key struct {
 		group    string
 		from, to int
@@ -147,7 +148,7 @@ func StepsOfEvents(sizes map[string]int, start time.Time, events []Event, nodes 
 		if !e.ObservedAt.After(start) {
 			continue
 		}
-		for _, g := range e.Growths() {
+		for _, g := range Growths(e) {
 			grow(e.ObservedAt, g)
 		}
 		if e.Reason != "ScaleDown" || e.Regarding.Kind != "Node" || e.Message != MarkedForRemoval {
@@ -166,12 +167,12 @@ func StepsOfEvents(sizes map[string]int, start time.Time, events []Event, nodes 
 }
 
 // NamePods adds to steps the pods whose events name them. A group may take the same step twice: the nearest is meant.
-func NamePods(steps []scalehist.RecordedStep, events []Event) []scalehist.RecordedStep {
+func NamePods(steps []scalehist.RecordedStep, events []history.Event) []scalehist.RecordedStep {
 	for _, e := range events {
 		if e.Reason != "TriggeredScaleUp" {
 			continue
 		}
-		for _, g := range e.Growths() {
+		for _, g := range Growths(e) {
 			nearest := -1
 			for i, s := range steps {
 				if s.NodeGroup == g.NodeGroup && s.From == g.From && s.To == g.To &&
