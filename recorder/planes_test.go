@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
 // anotherCluster is an API server of the test's own.
@@ -207,7 +207,7 @@ spec: {replicas: 1}
 	}
 	late := []string{}
 	for _, o := range snapshotAt(t, db, last).Objects.Custom {
-		late = append(late, history.KindOf(o)+" "+o.GetName())
+		late = append(late, objectlog.KindOf(o)+" "+o.GetName())
 	}
 	want := []string{"MachineDeployment.machine.sapcloud.io " + shoot + "-workers-z1", "MachineSet.machine.sapcloud.io late"}
 	if diff := cmp.Diff(want, late); diff != "" {

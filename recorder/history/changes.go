@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // pageSize is how many rows a stream reads at once: no statement stays open while the caller works.
@@ -147,7 +148,7 @@ func changeStream(ctx context.Context, q queryer, l *loader, after position, end
 			if !ok {
 				return
 			}
-			if keep != nil && !keep(row.version.key.kind) {
+			if keep != nil && !keep(row.version.Key.Kind) {
 				p.take()
 				continue
 			}
@@ -165,7 +166,7 @@ func (r *changeRow) build(ctx context.Context, l *loader) (recorded, error) {
 	if err != nil {
 		return recorded{}, err
 	}
-	out := recorded{position: r.version.position, change: scalehist.Change{At: fromNS(r.version.at), Op: r.op, Object: o}, objectAt: r.version.objectAt}
+	out := recorded{position: r.version.position, change: scalehist.Change{At: stored.FromNS(r.version.at), Op: r.op, Object: o}, objectAt: r.version.objectAt}
 	if deletedAt := r.version.objectAt; r.op == scalehist.OpDelete && !deletedAt.IsZero() {
 		deleted := metav1.NewTime(deletedAt.Truncate(time.Second))
 		o.SetDeletionTimestamp(&deleted)
@@ -202,12 +203,12 @@ func (db *DB) Changes(ctx context.Context, from, to time.Time) iter.Seq2[scalehi
 func window(from, to time.Time) (after position, end int64, err error) {
 	after, end = position{at: -1, seq: maxInt}, maxInt
 	if !from.IsZero() {
-		if after.at, err = instant(from); err != nil {
+		if after.at, err = stored.Instant(from); err != nil {
 			return after, end, err
 		}
 	}
 	if !to.IsZero() {
-		end, err = instant(to)
+		end, err = stored.Instant(to)
 	}
 	return after, end, err
 }

@@ -303,7 +303,7 @@ func TestCustomKinds(t *testing.T) {
 		covered[c.kind] = true
 		t.Run(c.kind, func(t *testing.T) {
 			given, want := custom(t, c.given), custom(t, c.want)
-			if got := history.KindOf(given); got != c.kind {
+			if got := objectlog.KindOf(given); got != c.kind {
 				t.Errorf("kind %q", got)
 			}
 			before := given.DeepCopy()

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // Passing says whether an error of a Writer may pass by itself, so that the same call may succeed later: the disk is
@@ -64,11 +66,11 @@ func (w *Writer) durably(ctx context.Context, f func() error) (err error) {
 // GrowGap is Gap for one that is not over, or that may be noted again: a gap of the same kinds with the same beginning, or
 // for the same reason and not over when this one begins, grows to this one's end; the former takes this one's reason too.
 func (w *Writer) GrowGap(ctx context.Context, g Gap) error {
-	from, err := instant(g.From)
+	from, err := stored.Instant(g.From)
 	if err != nil {
 		return fmt.Errorf("history %s: gap: %w", w.path, err)
 	}
-	to, err := instant(g.To)
+	to, err := stored.Instant(g.To)
 	if err != nil {
 		return fmt.Errorf("history %s: gap: %w", w.path, err)
 	}
@@ -137,7 +139,7 @@ func (db *DB) Missed(ctx context.Context, from, to time.Time) ([]Missed, error) 
 			if err := rows.Scan(&m.Kind, &m.Namespace, &m.Name, &uid, &f, &t, &m.Why); err != nil {
 				return err
 			}
-			m.UID, m.From, m.Seen = uidFrom(uid), fromNS(f), fromNS(t)
+			m.UID, m.From, m.Seen = stored.UIDFrom(uid), stored.FromNS(f), stored.FromNS(t)
 			out = append(out, m)
 		}
 		return rows.Err()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
@@ -121,21 +122,21 @@ func mergeLines(ctx context.Context, q queryer, from, to time.Time, emit func(ob
 		{next: sliceSource(initial)},
 		{next: func() (position, objectlog.Line, error, bool) {
 			r, err, ok := next()
-			return r.position, objectlog.Line{At: fromNS(r.at), ObjectAt: r.objectAt, Op: r.change.Op, Object: r.change.Object}, err, ok && err == nil
+			return r.position, objectlog.Line{At: stored.FromNS(r.at), ObjectAt: r.objectAt, Op: r.change.Op, Object: r.change.Object}, err, ok && err == nil
 		}},
 		{next: pagerSource(events, func(e *eventRow) (position, objectlog.Line) {
-			line := objectlog.Line{At: fromNS(e.at), Op: scalehist.OpUpdate, Object: e.record.object()}
+			line := objectlog.Line{At: stored.FromNS(e.at), Op: scalehist.OpUpdate, Object: e.record.Object()}
 			if e.first {
 				line.Op = scalehist.OpAdd
 			}
 			return e.position, line
 		})},
 		{next: pagerSource(usages, func(u *usageRow) (position, objectlog.Line) {
-			return position{u.at, maxInt - 1}, objectlog.Line{At: fromNS(u.at), Op: scalehist.OpAdd, Object: objectlog.NewUsage(u.usage.Pod.Namespace,
+			return position{u.at, maxInt - 1}, objectlog.Line{At: stored.FromNS(u.at), Op: scalehist.OpAdd, Object: objectlog.NewUsage(u.usage.Pod.Namespace,
 				u.usage.Pod.Name, objectlog.UsageSpec{Container: u.usage.Container, CPUMilli: u.usage.CPUMilli, MemoryBytes: u.usage.MemoryBytes})}
 		})},
 		{next: pagerSource(samples, func(s *sampleRow) (position, objectlog.Line) {
-			return position{s.at, maxInt}, objectlog.Line{At: fromNS(s.at), Op: scalehist.OpAdd,
+			return position{s.at, maxInt}, objectlog.Line{At: stored.FromNS(s.at), Op: scalehist.OpAdd,
 				Object: objectlog.NewSample(s.sample.Series, objectlog.SampleSpec{Labels: s.sample.Labels, Value: objectlog.Value(s.sample.Value)})}
 		})},
 	}
@@ -197,7 +198,7 @@ func initialLines(ctx context.Context, q queryer, l *loader, from time.Time) ([]
 	if from.IsZero() {
 		return nil, nil
 	}
-	ns, err := instant(from)
+	ns, err := stored.Instant(from)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func initialLines(ctx context.Context, q queryer, l *loader, from time.Time) ([]
 	}
 	out := make([]placed, 0, len(objects))
 	for _, o := range objects {
-		out = append(out, placed{position{ns, -1}, objectlog.Line{At: fromNS(ns), Op: scalehist.OpAdd, Object: o}})
+		out = append(out, placed{position{ns, -1}, objectlog.Line{At: stored.FromNS(ns), Op: scalehist.OpAdd, Object: o}})
 	}
 	return out, nil
 }

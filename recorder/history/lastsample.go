@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // LastSample is when the last sample of the series of a name is, of any labels; zero if there is none.
@@ -27,5 +29,5 @@ func (db *DB) LastSample(ctx context.Context, series string) (time.Time, error) 
 	if err != nil {
 		return time.Time{}, err
 	}
-	return fromNS(at), nil
+	return stored.FromNS(at), nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // Usage adds container usages in one transaction. A second one of a container at the same instant replaces the first.
@@ -28,7 +30,7 @@ func (t *txWriter) usages(usages []Usage) error {
 	}
 	defer stmt.Close()
 	for _, u := range usages {
-		at, err := instant(u.At)
+		at, err := stored.Instant(u.At)
 		if err != nil {
 			return fmt.Errorf("usage of pod %s: %w", u.Pod, err)
 		}
@@ -42,7 +44,7 @@ func (t *txWriter) usages(usages []Usage) error {
 func (t *txWriter) samples(samples []Sample) error {
 	ids := map[[2]string]int64{}
 	for _, s := range samples {
-		at, err := instant(s.At)
+		at, err := stored.Instant(s.At)
 		if err != nil {
 			return fmt.Errorf("series %s: %w", s.Series, err)
 		}
@@ -61,7 +63,7 @@ func (t *txWriter) samples(samples []Sample) error {
 			}
 			ids[k] = id
 		}
-		if _, err := t.tx.ExecContext(t.ctx, `INSERT OR REPLACE INTO sample(at, series_id, value) VALUES (?, ?, ?)`, at, id, storedValue(s.Value)); err != nil {
+		if _, err := t.tx.ExecContext(t.ctx, `INSERT OR REPLACE INTO sample(at, series_id, value) VALUES (?, ?, ?)`, at, id, stored.Value(s.Value)); err != nil {
 			return fmt.Errorf("series %s: %w", s.Series, err)
 		}
 	}
@@ -100,7 +102,7 @@ func usagePager(ctx context.Context, q queryer, after, to int64) *pager[usageRow
 			if err := rows.Scan(&r.at, &u.Pod.Namespace, &u.Pod.Name, &u.Container, &u.CPUMilli, &u.MemoryBytes); err != nil {
 				return nil, err
 			}
-			u.At = fromNS(r.at)
+			u.At = stored.FromNS(r.at)
 			out = append(out, r)
 		}
 		return out, rows.Err()
@@ -128,8 +130,8 @@ func samplePager(ctx context.Context, q queryer, after, to int64) *pager[sampleR
 			if err := rows.Scan(&r.at, &r.name, &r.labels, &r.sample.Value); err != nil {
 				return nil, err
 			}
-			r.sample.Value = valueFrom(r.sample.Value)
-			r.sample.Series, r.sample.At = r.name, fromNS(r.at)
+			r.sample.Value = stored.ValueFrom(r.sample.Value)
+			r.sample.Series, r.sample.At = r.name, stored.FromNS(r.at)
 			if r.labels != "{}" {
 				if err := readJSON(r.labels, &r.sample.Labels); err != nil {
 					return nil, fmt.Errorf("series %s: labels: %w", r.name, err)

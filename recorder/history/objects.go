@@ -8,22 +8,11 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 	"github.com/scalehist/scalehist/recorder/history/snapshot"
 )
 
-// WorkloadKinds are the kinds that make pods, by the names that a history has for them.
-func WorkloadKinds() []string {
-	return []string{"Deployment", "ReplicaSet", "StatefulSet", "Job", "DaemonSet", "ReplicationController", "Rollout.argoproj.io"}
-}
-
-// AutoscalingKinds are the kinds that say how many pods a workload has and how large they are: what vertical and horizontal
-// autoscalers are configured with, what they decided, and what bounds requests.
-func AutoscalingKinds() []string {
-	return []string{"LimitRange", "HorizontalPodAutoscaler", "VerticalPodAutoscaler.autoscaling.k8s.io",
-		"VerticalPodAutoscalerCheckpoint.autoscaling.k8s.io", "ScaledObject.keda.sh", "ElastiService.elasti.truefoundry.com"}
-}
-
-// SnapshotAt is the cluster as it was seen at t: every object whose version holds at t (of some kinds, as KindOf names them, where any are
+// SnapshotAt is the cluster as it was seen at t: every object whose version holds at t (of some kinds, as objectlog.KindOf names them, where any are
 // given), decoded, the node groups and the autoscaler's settings of that instant. Nothing recorded later is in it. Before the first
 // recording it is empty.
 func (db *DB) SnapshotAt(ctx context.Context, t time.Time, kinds ...string) (*scalehist.ClusterSnapshot, error) {
@@ -35,7 +24,7 @@ func (db *DB) SnapshotAt(ctx context.Context, t time.Time, kinds ...string) (*sc
 	return &s, nil
 }
 
-// ObjectsAt are the objects of some kinds (as KindOf names them) that live at t, in creation order, each the caller's own.
+// ObjectsAt are the objects of some kinds (as objectlog.KindOf names them) that live at t, in creation order, each the caller's own.
 // Before the first recording there are none. A kind that no history has is an error.
 func (db *DB) ObjectsAt(ctx context.Context, t time.Time, kinds ...string) ([]scalehist.Object, error) {
 	if err := knownKinds(kinds); err != nil || len(kinds) == 0 {
@@ -53,7 +42,7 @@ func (db *DB) objectsAt(ctx context.Context, what string, t time.Time, kinds []s
 	return out, err
 }
 
-// ChangesOf is Changes of some kinds (as KindOf names them). Without Pod among them it costs what there is of these
+// ChangesOf is Changes of some kinds (as objectlog.KindOf names them). Without Pod among them it costs what there is of these
 // kinds, not what the window has.
 func (db *DB) ChangesOf(ctx context.Context, from, to time.Time, kinds ...string) iter.Seq2[scalehist.Change, error] {
 	return func(yield func(scalehist.Change, error) bool) {
@@ -101,7 +90,7 @@ func (db *DB) changesOf(ctx context.Context, from, to time.Time, kinds []string,
 
 func knownKinds(list []string) error {
 	for _, k := range list {
-		if _, ok := kinds[k]; !ok {
+		if !stored.Has(k) {
 			return fmt.Errorf("kind %q is none that a history has", k)
 		}
 	}

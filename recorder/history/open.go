@@ -14,6 +14,8 @@ import (
 
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // DB reads one history. It is safe for concurrent use.
@@ -106,7 +108,7 @@ func (db *DB) check(ctx context.Context) error {
 	if !from.Valid {
 		return &EmptyError{Path: db.path}
 	}
-	db.from, db.to = fromNS(from.Int64), fromNS(to.Int64)
+	db.from, db.to = stored.FromNS(from.Int64), stored.FromNS(to.Int64)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // versionColumns are scanned by scanVersion. The query names v, the row of the journal, and h, the one that holds what
@@ -25,8 +26,9 @@ const versionJoins = ` CROSS JOIN version h ON h.seq = coalesce(v.ends, v.seq) C
 
 // versionRow is one version, its JSON not read yet.
 type versionRow struct {
-	stored
+	stored.Version
 	position
+	objectID  int64
 	firstSeen int64 // 0 where created is known
 	contentID int64
 	stateID   sql.NullInt64
@@ -38,17 +40,31 @@ func scanVersion(rows *sql.Rows, extra ...any) (versionRow, error) {
 	var uid any
 	var created sql.NullInt64
 	var objectAt any
-	to := append([]any{&v.seq, &v.at, &v.objectID, &v.key.kind, &v.key.namespace, &v.key.name, &uid, &created, &v.firstSeen, &v.contentID,
-		&v.stateID, &v.node, &v.times, &objectAt}, extra...)
+	to := append([]any{&v.seq, &v.at, &v.objectID, &v.Key.Kind, &v.Key.Namespace, &v.Key.Name, &uid, &created, &v.firstSeen, &v.contentID,
+		&v.stateID, &v.Node, &v.Times, &objectAt}, extra...)
 	err := rows.Scan(to...)
 	if err != nil {
 		return v, err
 	}
-	v.uid, v.created = uidFrom(uid), nullSeconds(created)
-	if v.objectAt, err = objectTimeFrom(objectAt, v.created); err != nil {
-		return v, fmt.Errorf("%s: %w", v.key, err)
+	v.UID, v.Created = stored.UIDFrom(uid), nullSeconds(created)
+	if v.objectAt, err = stored.ObjectTimeFrom(objectAt, v.Created); err != nil {
+		return v, fmt.Errorf("%s: %w", v.Key, err)
 	}
 	return v, nil
+}
+
+func nullSeconds(v sql.NullInt64) time.Time {
+	if !v.Valid {
+		return time.Time{}
+	}
+	return time.Unix(v.Int64, 0).UTC()
+}
+
+func nullTime(v sql.NullInt64) time.Time {
+	if !v.Valid {
+		return time.Time{}
+	}
+	return stored.FromNS(v.Int64)
 }
 
 // byCreation is the order of creation, by the object's own time where it is known.
@@ -57,10 +73,10 @@ func byCreation(a, b versionRow) int {
 }
 
 func (v *versionRow) bornAt() int64 {
-	if v.created.IsZero() {
+	if v.Created.IsZero() {
 		return v.firstSeen
 	}
-	return v.created.UnixNano()
+	return v.Created.UnixNano()
 }
 
 // queryer is a pool or a transaction.
@@ -73,7 +89,7 @@ type queryer interface {
 type loader struct {
 	q        queryer
 	contents map[contentKey]scalehist.Object
-	states   map[int64]*state
+	states   map[int64]*stored.State
 }
 
 type contentKey struct {
@@ -82,39 +98,38 @@ type contentKey struct {
 }
 
 func newLoader(q queryer) *loader {
-	return &loader{q: q, contents: map[contentKey]scalehist.Object{}, states: map[int64]*state{}}
+	return &loader{q: q, contents: map[contentKey]scalehist.Object{}, states: map[int64]*stored.State{}}
 }
 
 // load builds the object of a version.
 func (l *loader) load(ctx context.Context, v *versionRow) (scalehist.Object, error) {
-	info, ok := kinds[v.key.kind]
-	if !ok {
-		return nil, fmt.Errorf("%s: kind is not known: use a newer scalehist", v.key)
-	}
-	ck := contentKey{v.key.kind, v.contentID}
-	if v.content, ok = l.contents[ck]; !ok {
-		v.content = info.new()
-		if err := l.read(ctx, v.contentID, v.content); err != nil {
-			return nil, fmt.Errorf("%s: %w", v.key, err)
+	ck := contentKey{v.Key.Kind, v.contentID}
+	var ok bool
+	if v.Content, ok = l.contents[ck]; !ok {
+		if v.Content = stored.New(v.Key.Kind); v.Content == nil {
+			return nil, fmt.Errorf("%s: kind is not known: use a newer scalehist", v.Key)
+		}
+		if err := l.read(ctx, v.contentID, v.Content); err != nil {
+			return nil, fmt.Errorf("%s: %w", v.Key, err)
 		}
 		if len(l.contents) >= maxCached {
 			clear(l.contents)
 		}
-		l.contents[ck] = v.content
+		l.contents[ck] = v.Content
 	}
 	if v.stateID.Valid {
-		if v.state, ok = l.states[v.stateID.Int64]; !ok {
-			v.state = &state{}
-			if err := l.read(ctx, v.stateID.Int64, v.state); err != nil {
-				return nil, fmt.Errorf("%s: %w", v.key, err)
+		if v.State, ok = l.states[v.stateID.Int64]; !ok {
+			v.State = &stored.State{}
+			if err := l.read(ctx, v.stateID.Int64, v.State); err != nil {
+				return nil, fmt.Errorf("%s: %w", v.Key, err)
 			}
 			if len(l.states) >= maxCached {
 				clear(l.states)
 			}
-			l.states[v.stateID.Int64] = v.state
+			l.states[v.stateID.Int64] = v.State
 		}
 	}
-	return v.decode()
+	return v.Decode()
 }
 
 func (l *loader) read(ctx context.Context, id int64, to any) error {
@@ -125,7 +140,7 @@ func (l *loader) read(ctx context.Context, id int64, to any) error {
 		}
 		return err
 	}
-	if sum := hashOf(text); !bytes.Equal(hash, sum[:]) {
+	if sum := stored.Hash(text); !bytes.Equal(hash, sum[:]) {
 		return alteredError(id)
 	}
 	if err := readJSON(string(text), to); err != nil {
@@ -162,7 +177,7 @@ const fewQuery = `SELECT ` + versionColumns + ` FROM scope k CROSS JOIN object x
 
 // objectsAt are the objects that live at t, in creation order: all, or those of some kinds.
 func objectsAt(ctx context.Context, q queryer, l *loader, t time.Time, kinds ...string) ([]scalehist.Object, error) {
-	ns, err := instant(t)
+	ns, err := stored.Instant(t)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +193,7 @@ func objectsAt(ctx context.Context, q queryer, l *loader, t time.Time, kinds ...
 	slices.SortFunc(all, byCreation)
 	var out []scalehist.Object
 	for i := range all {
-		if len(kinds) > 0 && !slices.Contains(kinds, all[i].key.kind) {
+		if len(kinds) > 0 && !slices.Contains(kinds, all[i].Key.Kind) {
 			continue
 		}
 		o, err := l.load(ctx, &all[i])

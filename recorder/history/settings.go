@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 	"github.com/scalehist/scalehist/recorder/history/snapshot"
 )
 
@@ -72,7 +73,7 @@ func changeTimes(ctx context.Context, q queryer, after, end int64) ([]time.Time,
 		if err := rows.Scan(&ns); err != nil {
 			return nil, err
 		}
-		out = append(out, fromNS(ns))
+		out = append(out, stored.FromNS(ns))
 	}
 	return out, rows.Err()
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // Meta are the facts about the file itself: "cluster", "source".
@@ -68,9 +70,9 @@ func readRecordings(ctx context.Context, q queryer) ([]recordingRow, error) {
 		if err := rows.Scan(&r.ID, &from, &to, &end, &kinds); err != nil {
 			return nil, err
 		}
-		r.From, r.end = fromNS(from), fromNS(end)
+		r.From, r.end = stored.FromNS(from), stored.FromNS(end)
 		if to != 0 {
-			r.To = fromNS(to)
+			r.To = stored.FromNS(to)
 		}
 		if r.Kinds, err = kindsFrom(kinds); err != nil {
 			return nil, fmt.Errorf("recording %d: %w", r.ID, err)
@@ -109,7 +111,7 @@ func readGaps(ctx context.Context, q queryer, from, to time.Time) ([]Gap, error)
 		if err := rows.Scan(&f, &t, &kinds, &g.Why); err != nil {
 			return nil, err
 		}
-		g.From, g.To = fromNS(f), fromNS(t)
+		g.From, g.To = stored.FromNS(f), stored.FromNS(t)
 		if g.Kinds, err = kindsFrom(kinds); err != nil {
 			return nil, fmt.Errorf("gap at %s: %w", g.From.Format(time.RFC3339), err)
 		}

@@ -1,4 +1,4 @@
-package history
+package stored
 
 import (
 	"encoding/json"
@@ -20,9 +20,9 @@ import (
 	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
-// state is the part of an object that changes often while its content stays: it is content-addressed too, because a
+// State is the part of an object that changes often while its content stays: it is content-addressed too, because a
 // thousand pods go through the same few states. Times are not in it.
-type state struct {
+type State struct {
 	Phase         string         `json:"phase,omitempty"`
 	Reason        string         `json:"reason,omitempty"`
 	NominatedNode string         `json:"nominatedNodeName,omitempty"`
@@ -65,7 +65,7 @@ type disruptions struct {
 	ExpectedPods   int32 `json:"expectedPods"`
 }
 
-// times are the moments that go with a state, beside it. transitions are those of the conditions, then when each
+// Times are the moments that go with a state, beside it. transitions are those of the conditions, then when each
 // container's last termination began and ended.
 type times struct {
 	start, deletion metav1.Time
@@ -73,7 +73,7 @@ type times struct {
 }
 
 // takeState moves the state out of a projected object, which is changed.
-func takeState(o scalehist.Object) (s state, node string, t times, has bool, err error) {
+func takeState(o scalehist.Object) (s State, node string, t times, has bool, err error) {
 	if d := o.GetDeletionTimestamp(); d != nil {
 		t.deletion = *d
 		o.SetDeletionTimestamp(nil)
@@ -146,7 +146,7 @@ func takeState(o scalehist.Object) (s state, node string, t times, has bool, err
 }
 
 // putState is the inverse of takeState. o is the caller's own.
-func putState(o scalehist.Object, s *state, node string, t times) error {
+func putState(o scalehist.Object, s *State, node string, t times) error {
 	if !t.deletion.IsZero() {
 		o.SetDeletionTimestamp(projection.Clone(&t.deletion))
 	}

@@ -1,4 +1,4 @@
-package history
+package stored
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ func isBareCustom(o *unstructured.Unstructured) bool {
 }
 
 // takeCustomState moves the status and the replicas out of a projected object.
-func takeCustomState(o *unstructured.Unstructured, s *state) error {
+func takeCustomState(o *unstructured.Unstructured, s *State) error {
 	if spec, ok := o.Object["spec"].(map[string]any); ok {
 		if n, ok := spec["replicas"].(int64); ok && n >= math.MinInt32 && n <= math.MaxInt32 {
 			replicas := int32(n)
@@ -42,7 +42,7 @@ func takeCustomState(o *unstructured.Unstructured, s *state) error {
 }
 
 // putCustomState is the inverse of takeCustomState. o is the caller's own.
-func putCustomState(o *unstructured.Unstructured, s *state) error {
+func putCustomState(o *unstructured.Unstructured, s *State) error {
 	if s.Replicas != nil {
 		if err := unstructured.SetNestedField(o.Object, int64(*s.Replicas), "spec", "replicas"); err != nil {
 			return fmt.Errorf("spec.replicas: %w", err)

@@ -1,4 +1,4 @@
-package history
+package stored
 
 import (
 	"encoding/json"
@@ -166,7 +166,7 @@ func (f *filler) put(to map[string]any, path []string) {
 
 // projectedKinds are the kinds that say how workloads are made and scaled.
 func projectedKinds() []string {
-	out := append(WorkloadKinds(), AutoscalingKinds()...)
+	out := append(objectlog.WorkloadKinds(), objectlog.AutoscalingKinds()...)
 	for _, gk := range objectlog.CustomKinds() {
 		out = append(out, gk.String())
 	}
@@ -186,7 +186,7 @@ func TestProjectionOfAnything(t *testing.T) {
 				if kinds[kind].custom {
 					o = f.custom(kind)
 				} else {
-					o = kinds[kind].new()
+					o = New(kind)
 					f.fill(reflect.ValueOf(o).Elem())
 				}
 				o.SetName("x")
@@ -197,7 +197,7 @@ func TestProjectionOfAnything(t *testing.T) {
 				}
 				again, _ := projection.Of(kept)
 				same(t, "kept again", kept, again)
-				e, _, err := encode(o)
+				e, _, err := Encode(o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -216,18 +216,18 @@ func TestProjectionOfAnything(t *testing.T) {
 }
 
 // decoded is what a file gives back of an object.
-func decoded(e encoded) (scalehist.Object, error) {
-	v := stored{key: e.key, uid: e.uid, created: e.created, content: kinds[e.key.kind].new(), node: e.node, times: e.times(e.created, true)}
-	if err := json.Unmarshal(e.content, v.content); err != nil {
+func decoded(e Object) (scalehist.Object, error) {
+	v := Version{Key: e.Key, UID: e.UID, Created: e.Created, Content: New(e.Key.Kind), Node: e.Node, Times: e.Times(e.Created, true)}
+	if err := json.Unmarshal(e.Content, v.Content); err != nil {
 		return nil, err
 	}
-	if e.state != nil {
-		v.state = &state{}
-		if err := json.Unmarshal(e.state, v.state); err != nil {
+	if e.State != nil {
+		v.State = &State{}
+		if err := json.Unmarshal(e.State, v.State); err != nil {
 			return nil, err
 		}
 	}
-	return v.decode()
+	return v.Decode()
 }
 
 // same compares as JSON has it: an empty list is none.

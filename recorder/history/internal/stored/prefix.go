@@ -1,4 +1,4 @@
-package history
+package stored
 
 import (
 	"strings"
@@ -8,9 +8,6 @@ import (
 
 	"github.com/scalehist/scalehist"
 )
-
-// scope is what many objects share, stored once.
-type scope struct{ kind, namespace, prefix string }
 
 // namePrefix is the part of a pod's name that its siblings share: the generated name of its controller up to the last
 // dash. A Job has one pod as a rule, whose name is then cheaper in full.

@@ -1,8 +1,6 @@
-package history
+package stored
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -26,19 +24,7 @@ type kindInfo struct {
 	custom bool
 }
 
-// new is an empty object of the kind.
-func (k kindInfo) new() scalehist.Object {
-	if k.custom {
-		return new(unstructured.Unstructured)
-	}
-	o, err := objectlog.Scheme.New(k.gvk)
-	if err != nil {
-		panic(err) // cannot fail: kinds are those of the scheme
-	}
-	return o.(scalehist.Object)
-}
-
-// kinds are the recorded kinds by stored name, which is "Kind", or "Kind.group" of a custom one: two groups have a
+// Kinds are the recorded kinds by stored name, which is "Kind", or "Kind.group" of a custom one: two groups have a
 // MachineDeployment. What is not here is left out and counted.
 var kinds = func() map[string]kindInfo {
 	out := map[string]kindInfo{}
@@ -64,21 +50,21 @@ var kinds = func() map[string]kindInfo {
 	return out
 }()
 
-// KindOf is the name under which a history stores an object's kind, and by which Reconcile and recordings name it: "Pod",
-// and of a custom object "MachineDeployment.machine.sapcloud.io".
-//
-// Typed objects often have no TypeMeta: theirs is the kind of their type. Kinds that are not stored are named by their TypeMeta, else by
-// their Go type.
-func KindOf(o scalehist.Object) string {
-	gvk := o.GetObjectKind().GroupVersionKind()
-	if _, ok := o.(*unstructured.Unstructured); ok && objectlog.IsCustom(gvk.GroupKind()) {
-		return gvk.GroupKind().String()
+// New is an empty object of a kind, nil of one that is not stored.
+func New(kind string) scalehist.Object {
+	info, ok := kinds[kind]
+	switch {
+	case !ok:
+		return nil
+	case info.custom:
+		return new(unstructured.Unstructured)
 	}
-	if of, _, err := objectlog.Scheme.ObjectKinds(o); err == nil {
-		return of[0].Kind
+	o, err := objectlog.Scheme.New(info.gvk)
+	if err != nil {
+		panic(err) // cannot fail: kinds are those of the scheme
 	}
-	if gvk.Kind != "" {
-		return gvk.Kind
-	}
-	return fmt.Sprintf("%T", o)
+	return o.(scalehist.Object)
 }
+
+// Has says whether objects of a kind are stored.
+func Has(kind string) bool { return kinds[kind] != (kindInfo{}) }

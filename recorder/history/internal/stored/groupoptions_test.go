@@ -1,4 +1,4 @@
-package history
+package stored
 
 import (
 	"testing"
@@ -30,11 +30,11 @@ func TestGroupOptionsRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(object.Spec.Options, snapshot.NodeGroupObject(snapshot.NodeGroup(object)).Spec.Options); diff != "" {
 		t.Errorf("there and back (-want +got):\n%s", diff)
 	}
-	e, _, err := encode(kept)
+	e, _, err := Encode(kept)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want.Options, snapshot.NodeGroup(object).Options); diff != "" || len(e.content) == 0 {
+	if diff := cmp.Diff(want.Options, snapshot.NodeGroup(object).Options); diff != "" || len(e.Content) == 0 {
 		t.Errorf("options (-want +got):\n%s", diff)
 	}
 }
