@@ -26,6 +26,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
 
@@ -491,7 +492,7 @@ func TestRefusesASecondRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = second.Run(t.Context())
-	var locked *history.LockedError
+	var locked *dbfile.LockedError
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
 		t.Errorf("second recorder: %v, want a LockedError with PID %d", err, os.Getpid())
 	}

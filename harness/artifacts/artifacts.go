@@ -15,6 +15,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/report/html"
 )
 
@@ -73,7 +74,7 @@ func saveWindow(ctx context.Context, to, source string, r *scalehist.ReplayRepor
 	if err := history.Cut(ctx, source, window, from, until); err != nil {
 		return err
 	}
-	return history.Place(ctx, window, to, true)
+	return dbfile.Place(ctx, window, to, true)
 }
 
 func same(a, b string) bool {

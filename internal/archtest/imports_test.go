@@ -106,6 +106,12 @@ var rules = []rule{
 		"the API knows requests; histories become requests in the command line"},
 	{"recorder/history/...", []string{"recorder", "recorder/sources/...", "recorder/web/...", "k8s.io/client-go/kubernetes"},
 		"the store has no cluster to talk to"},
+	{"recorder/history/internal/stored", []string{"recorder/history", "recorder/history/dbfile", "database/sql"},
+		"an object is taken apart without knowing which columns its parts are in"},
+	{"recorder/history/dbfile", []string{"recorder/history", "recorder/history/internal/stored", "recorder/history/objectlog"},
+		"a file is named, locked and replaced without knowing what is in it"},
+	{"recorder/history/snapshot", []string{"recorder/history", "recorder/history/internal/stored", "recorder/history/dbfile"},
+		"objects become a snapshot whoever stores them"},
 	{"recorder/sources/...", []string{"recorder", "recorder/web/...", "recorder/history/..."},
 		"a node-group source turns nodes into node groups and stores nothing"},
 	{"recorder/service/...", []string{"recorder/web/..."},
@@ -169,8 +175,8 @@ var owned = []struct {
 }{
 	{"github.com/onsi/...", []string{"scenarios/..."}, nil, "assertions are for tests; the matchers of harness/expect need none of it"},
 	{"pgregory.net/rapid", []string{"harness/kvcl/crosscheck"}, nil, "programs are drawn in tests"},
-	{"modernc.org/sqlite", []string{"recorder/history", "recorder/history/fsck", "internal/attack", "internal/docstore"}, breakers, "the stores know SQL, the check of a damaged file, which looks behind their back, and what breaks files"},
-	{"database/sql", []string{"recorder/history", "recorder/history/fsck", "internal/attack", "internal/docstore"}, breakers, "the stores know SQL, the check of a damaged file, which looks behind their back, and what breaks files"},
+	{"modernc.org/sqlite", []string{"recorder/history/dbfile", "recorder/history/fsck", "internal/attack", "internal/docstore"}, breakers, "the stores' files know SQLite, the check of a damaged file, which looks behind their back, and what breaks files"},
+	{"database/sql", []string{"recorder/history", "recorder/history/dbfile", "recorder/history/fsck", "internal/attack", "internal/docstore"}, breakers, "the stores know SQL, the check of a damaged file, which looks behind their back, and what breaks files"},
 	{"github.com/spf13/cobra", []string{"cmd/..."}, nil, "flags and wiring live in cmd"},
 }
 

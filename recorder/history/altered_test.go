@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
@@ -43,7 +44,7 @@ func TestAlteredContentIsNotRead(t *testing.T) {
 			return db.Export(t.Context(), new(bytes.Buffer), time.Time{}, time.Time{}, history.ExportOptions{})
 		},
 	} {
-		var corrupt *history.CorruptError
+		var corrupt *dbfile.CorruptError
 		if err := read(); !errors.As(err, &corrupt) || corrupt.Path != path || !strings.Contains(corrupt.Detail, "does not match its hash") {
 			t.Errorf("%s: %v, want a CorruptError about the file", what, err)
 		}
@@ -62,7 +63,7 @@ func TestColumnsThatAreNotJSON(t *testing.T) {
 		_, events := db.Events(t.Context(), history.EventFilter{})
 		_, gaps := db.Gaps(t.Context(), time.Time{}, time.Time{})
 		err := errors.Join(events, gaps)
-		var corrupt *history.CorruptError
+		var corrupt *dbfile.CorruptError
 		if !errors.As(err, &corrupt) || corrupt.Path != path || strings.Contains(err.Error(), "Go value") {
 			t.Errorf("%s: %v, want a CorruptError about the file", column, err)
 		}

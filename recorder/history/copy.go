@@ -2,17 +2,18 @@ package history
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
+
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 // CopyTo copies a history, or with from or to the window of it that Cut makes, into a new file at dst: consistent, also
 // while a recorder writes to src, and complete or not at all. The copy has no log beside it, and of the
-// whole history everything a recorder needs to continue it. An existing dst is an ExistsError.
+// whole history everything a recorder needs to continue it. An existing dst is an dbfile.ExistsError.
 func CopyTo(ctx context.Context, src, dst string, from, to time.Time) (err error) {
 	if !from.IsZero() || !to.IsZero() {
 		return Cut(ctx, src, dst, from, to)
@@ -23,20 +24,17 @@ func CopyTo(ctx context.Context, src, dst string, from, to time.Time) (err error
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if _, err := os.Lstat(dst); err == nil {
-		return &ExistsError{Path: dst}
+		return &dbfile.ExistsError{Path: dst}
 	}
-	tmp, err := createTemp(dst)
+	tmp, err := dbfile.CreateTemp(dst, 0o644)
 	if err != nil {
 		return fmt.Errorf("copy %s to %s: %w", src, dst, err)
 	}
-	defer func() { err = errors.Join(err, removeHistory(tmp.Name())) }()
-	if err := errors.Join(tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return fmt.Errorf("copy %s to %s: %w", src, dst, WithoutPaths(err))
-	}
-	if err := copyInto(ctx, db.db, tmp.Name()); err != nil {
+	defer func() { err = errors.Join(err, dbfile.Remove(tmp)) }()
+	if err := dbfile.CopyInto(ctx, db.db, tmp); err != nil {
 		return fmt.Errorf("copy to %s: %w", dst, readError(src, err))
 	}
-	return place(ctx, tmp.Name(), dst, dst, false)
+	return dbfile.Place(ctx, tmp, dst, false)
 }
 
 // Cut copies the window [from, to] of src into a new history at dst: the objects at from, and what happened until to.
@@ -68,21 +66,3 @@ func Cut(ctx context.Context, src, dst string, from, to time.Time) (err error) {
 }
 
 var errStopped = errors.New("import ended")
-
-// copyInto writes a consistent copy without a log, also while others write to the original. dst must not exist.
-func copyInto(ctx context.Context, db *sql.DB, dst string) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	// The pragma forbids every write, that of another file too; the connection is opened read-only all the same.
-	if _, err := conn.ExecContext(ctx, `PRAGMA query_only = 0`); err != nil {
-		return err
-	}
-	_, err = conn.ExecContext(ctx, `VACUUM INTO ?`, dst)
-	if _, back := conn.ExecContext(context.WithoutCancel(ctx), `PRAGMA query_only = 1`); err == nil {
-		err = back
-	}
-	return err
-}

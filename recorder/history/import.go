@@ -16,6 +16,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
@@ -47,33 +48,30 @@ const importBatch = 2000
 const importWeight = 32 << 20
 
 // Import reads an object log into a new history at dst. The file appears complete or not at all: an error or a
-// cancelled context leaves nothing. An existing dst is an ExistsError, unless forced.
+// cancelled context leaves nothing. An existing dst is an dbfile.ExistsError, unless forced.
 func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (report ImportReport, err error) {
 	if dst == "" {
 		return report, errors.New("import: no file to make: give its name")
 	}
 	if info, err := os.Lstat(dst); err == nil && !o.Force && !info.IsDir() {
-		return report, &ExistsError{Path: dst}
+		return report, &dbfile.ExistsError{Path: dst}
 	}
 	file := dst
 	if o.Force { // what is replaced is the file, not a link to it
-		if file, err = RealPath(dst); err != nil {
+		if file, err = dbfile.RealPath(dst); err != nil {
 			return report, err
 		}
 	}
-	tmp, err := createTemp(file)
+	tmp, err := dbfile.CreateTemp(file, 0o644)
 	if err != nil {
 		return report, fmt.Errorf("write %s: %w", dst, err)
 	}
-	defer func() { err = errors.Join(err, removeHistory(tmp.Name())) }()
-	if err := errors.Join(tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return report, fmt.Errorf("write %s: %w", dst, err)
-	}
+	defer func() { err = errors.Join(err, dbfile.Remove(tmp)) }()
 	in, err := objectlog.NewReader(r, o.Name)
 	if err != nil {
 		return report, err
 	}
-	w, err := Create(ctx, tmp.Name(), Options{Cluster: o.Cluster, Source: importSource + filepath.Base(o.Name), unsynced: true})
+	w, err := Create(ctx, tmp, Options{Cluster: o.Cluster, Source: importSource + filepath.Base(o.Name), unsynced: true})
 	if err != nil {
 		return report, fmt.Errorf("write %s: %w", dst, err)
 	}
@@ -85,37 +83,10 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	if err = errors.Join(err, w.Close()); err != nil {
 		return report, err
 	}
-	if err := place(ctx, tmp.Name(), dst, file, o.Force); err != nil {
+	if err := dbfile.PlaceAt(ctx, tmp, dst, file, o.Force); err != nil {
 		return report, err
 	}
 	return ImportReport{Lines: in.Lines(), From: i.first, To: i.last, Counts: w.Counts(), Warnings: i.warnings()}, nil
-}
-
-// createTemp makes the file that becomes dst. Its errors are about dst: nobody asked for a temporary file.
-func createTemp(dst string) (*os.File, error) {
-	if info, err := os.Stat(dst); err == nil && info.IsDir() {
-		return nil, errors.New("it is a directory: give the name of a file")
-	} else if err == nil && !info.Mode().IsRegular() { // the finished file would take the place of a device
-		return nil, errors.New("it is no regular file: give the name of one")
-	}
-	f, err := os.CreateTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*.importing")
-	if err != nil {
-		return nil, fmt.Errorf("folder %s: %w: choose one that exists and can be written", filepath.Dir(dst), WithoutPaths(err))
-	}
-	return f, nil
-}
-
-// WithoutPaths is what went wrong with a file, without its name, which may be a temporary one.
-func WithoutPaths(err error) error {
-	var pathErr *os.PathError
-	var linkErr *os.LinkError
-	switch {
-	case errors.As(err, &pathErr):
-		return pathErr.Err
-	case errors.As(err, &linkErr):
-		return linkErr.Err
-	}
-	return err
 }
 
 type importer struct {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 const podLine = `{"at":"2026-03-01T12:00:%02dZ","op":"%s","object":{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"default","name":"%s"},"spec":{"containers":[{"name":"c"}]}}}` + "\n"
@@ -27,7 +28,7 @@ func TestImportNeverOverwrites(t *testing.T) {
 	}
 	log := fmt.Sprintf(podLine, 0, "add", "a")
 	_, err := history.Import(t.Context(), strings.NewReader(log), dst, history.ImportOptions{Name: "x.jsonl"})
-	if exists := new(*history.ExistsError); !errors.As(err, exists) {
+	if exists := new(*dbfile.ExistsError); !errors.As(err, exists) {
 		t.Fatalf("got %v, want ExistsError", err)
 	}
 	if b, err := os.ReadFile(dst); err != nil || string(b) != "precious" {
@@ -49,7 +50,7 @@ func TestForcedImportRespectsAWriter(t *testing.T) {
 	dst := filepath.Join(t.TempDir(), "h.db")
 	create(t, dst)
 	_, err := history.Import(t.Context(), strings.NewReader(fmt.Sprintf(podLine, 0, "add", "a")), dst, history.ImportOptions{Name: "x", Force: true})
-	if locked := new(*history.LockedError); !errors.As(err, locked) {
+	if locked := new(*dbfile.LockedError); !errors.As(err, locked) {
 		t.Fatalf("got %v, want LockedError", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 // names are other names of the file at path, each made in a way of its own: links that are absolute, relative, to a link,
@@ -44,7 +45,7 @@ func TestOneWriterThroughAnyName(t *testing.T) {
 		w := create(t, held)
 		for second, name := range all {
 			again, err := history.Create(t.Context(), name, history.Options{})
-			var locked *history.LockedError
+			var locked *dbfile.LockedError
 			if !errors.As(err, &locked) || locked.PID != os.Getpid() || locked.Path != name {
 				t.Errorf("written through %s, and again through %s: %v, want a LockedError about that name", first, second, err)
 			}
@@ -78,7 +79,7 @@ func TestALinkToNothingIsWrittenThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := create(t, link)
-	var locked *history.LockedError
+	var locked *dbfile.LockedError
 	if again, err := history.Create(t.Context(), path, history.Options{}); !errors.As(err, &locked) {
 		t.Errorf("through the file: %v, want a LockedError", err)
 		if again != nil {
@@ -175,7 +176,7 @@ func TestHardLinksAreNotWrittenThrough(t *testing.T) {
 		t.Skip("no hard links here:", err)
 	}
 	for _, name := range []string{path, other} {
-		var linked *history.LinkedError
+		var linked *dbfile.LinkedError
 		w, err := history.Create(t.Context(), name, history.Options{})
 		if !errors.As(err, &linked) || linked.Path != name || linked.Names != 2 {
 			t.Errorf("%s: %v, want a LinkedError", name, err)

@@ -149,7 +149,7 @@ func (l *loader) read(ctx context.Context, id int64, to any) error {
 	return nil
 }
 
-// errColumn: a column does not hold the JSON that belongs there. readError makes it a CorruptError.
+// errColumn: a column does not hold the JSON that belongs there. readError makes it a dbfile.CorruptError.
 var errColumn = errors.New("is not what belongs there")
 
 // readJSON reads JSON that a column holds. What is wrong with it concerns the owner of the file, not the types it is read into.
@@ -160,7 +160,7 @@ func readJSON(text string, to any) error {
 	return nil
 }
 
-// alteredError: the content with this id is not what its hash is of. readError makes it a CorruptError.
+// alteredError: the content with this id is not what its hash is of. readError makes it a dbfile.CorruptError.
 type alteredError int64
 
 func (e alteredError) Error() string {

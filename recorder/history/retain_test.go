@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
@@ -304,7 +305,7 @@ func TestCompact(t *testing.T) {
 		}
 	}
 	_, err := history.Compact(t.Context(), path)
-	var locked *history.LockedError
+	var locked *dbfile.LockedError
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
 		t.Errorf("while it is written to: %v", err)
 	}
@@ -349,7 +350,7 @@ func TestCompactOtherFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := history.Compact(t.Context(), text)
-	var foreign *history.ForeignError
+	var foreign *dbfile.ForeignError
 	if !errors.As(err, &foreign) {
 		t.Errorf("text: %v", err)
 	}
@@ -405,7 +406,7 @@ func TestCopyWhileWriting(t *testing.T) {
 		if err := db.Check(ctx); err != nil {
 			t.Error(err)
 		}
-		if err := history.CopyTo(ctx, path, copied, time.Time{}, time.Time{}); !errors.As(err, new(*history.ExistsError)) {
+		if err := history.CopyTo(ctx, path, copied, time.Time{}, time.Time{}); !errors.As(err, new(*dbfile.ExistsError)) {
 			t.Errorf("over an existing file: %v", err)
 		}
 		window := filepath.Join(t.TempDir(), "window.db")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
@@ -173,7 +174,7 @@ func (db *DB) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return s, err
 	}
-	s.FileBytes = fileBytes(db.file)
+	s.FileBytes = dbfile.Size(db.file)
 	return s, nil
 }
 

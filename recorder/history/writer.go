@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
@@ -22,7 +23,7 @@ type Writer struct {
 	path     string
 	identity string // of the cluster, "" if not known
 	db       *sql.DB
-	lock     *writerLock
+	lock     *dbfile.WriterLock
 	stmts    statements
 
 	recording int64 // open recording, 0 for none
@@ -54,15 +55,15 @@ type liveObject struct {
 // maxCached bounds the caches of content and word ids; a miss costs one indexed query.
 const maxCached = 1 << 14
 
-// Create makes a history at path, or continues the one that is there. A second writer is refused with LockedError,
-// through whatever link it comes, a file with hard links with LinkedError, and one that is no history with ForeignError,
-// CorruptError or VersionError; it is not touched then.
+// Create makes a history at path, or continues the one that is there. A second writer is refused with dbfile.LockedError,
+// through whatever link it comes, a file with hard links with dbfile.LinkedError, and one that is no history with dbfile.ForeignError,
+// dbfile.CorruptError or VersionError; it is not touched then.
 func Create(ctx context.Context, path string, o Options) (*Writer, error) {
-	file, err := RealPath(path)
+	file, err := dbfile.RealPath(path)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockForWriting(path, file)
+	lock, err := dbfile.Lock(path, file)
 	if err != nil {
 		return nil, err
 	}
@@ -78,10 +79,9 @@ func (w *Writer) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	if w.db, err = sql.Open("sqlite", writeDSN(file, !o.unsynced)); err != nil {
+	if w.db, err = dbfile.OpenWrite(file, !o.unsynced); err != nil {
 		return fmt.Errorf("history %s: %w", w.path, err)
 	}
-	w.db.SetMaxOpenConns(1)
 	if err := makeSchema(ctx, w.db); err != nil {
 		return fmt.Errorf("history %s: %w", w.path, err)
 	}
@@ -274,7 +274,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	ctx := context.Background() // the data must reach the file however the caller's context ended
-	_, err := checkpoint(ctx, w.db)
+	_, err := dbfile.Checkpoint(ctx, w.db)
 	if err != nil {
 		err = fmt.Errorf("history %s: checkpoint: %w", w.path, err)
 	}
@@ -288,7 +288,7 @@ func (w *Writer) closeFiles() error {
 		w.db = nil
 	}
 	if w.lock != nil {
-		errs = append(errs, w.lock.release())
+		errs = append(errs, w.lock.Release())
 		w.lock = nil
 	}
 	return errors.Join(errs...)

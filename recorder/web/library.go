@@ -16,6 +16,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/observed"
 	"github.com/scalehist/scalehist/recorder/service"
 )
@@ -271,7 +272,7 @@ func (b *book) summarize(ctx context.Context, path string, timeout time.Duration
 		return // the client is gone
 	}
 	b.slow = errors.Is(err, errSlow)
-	var empty *history.EmptyError
+	var empty *dbfile.EmptyError
 	if err != nil && !errors.As(err, &empty) {
 		h.Problem = namedOnly(err, path)
 	}
@@ -285,8 +286,8 @@ func namedOnly(err error, path string) string {
 
 // unreadable says of errors about a file that they are the file's, not the server's.
 func unreadable(err error, path string) error {
-	var corrupt *history.CorruptError
-	var foreign *history.ForeignError
+	var corrupt *dbfile.CorruptError
+	var foreign *dbfile.ForeignError
 	var version *history.VersionError
 	if errors.As(err, &corrupt) || errors.As(err, &foreign) || errors.As(err, &version) || errors.Is(err, errSlow) {
 		return withStatus(http.StatusUnprocessableEntity, "%s", namedOnly(err, path))
@@ -296,7 +297,7 @@ func unreadable(err error, path string) error {
 
 // fileBytes is the size of a history with its log.
 func fileBytes(path string) (n int64) {
-	file, err := history.RealPath(path)
+	file, err := dbfile.RealPath(path)
 	if err != nil {
 		return 0
 	}

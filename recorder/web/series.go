@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
@@ -227,7 +228,7 @@ func (l *library) series(ctx context.Context, name string, from, to time.Time, l
 		s.Gaps = append(s.Gaps, gaps...)
 		return err
 	})
-	var empty *history.EmptyError
+	var empty *dbfile.EmptyError
 	if errors.As(err, &empty) {
 		return s, nil
 	}

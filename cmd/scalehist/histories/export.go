@@ -103,13 +103,13 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 			return writeStraight(ctx, path, write)
 		}
 		if path, err = filepath.EvalSymlinks(path); err != nil { // a link stays, and what it leads to is replaced
-			return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
+			return fmt.Errorf("write %s: %w", name, durable.WithoutPaths(err))
 		}
 	}
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("write %s: folder %s: %w: choose one that exists and can be written", name, dir, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: folder %s: %w: choose one that exists and can be written", name, dir, durable.WithoutPaths(err))
 	}
 	defer func() {
 		if err != nil {
@@ -117,13 +117,13 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 		}
 	}()
 	if err := write(ctx, f); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", name, history.WithoutPaths(err)), f.Close())
+		return errors.Join(fmt.Errorf("write %s: %w", name, durable.WithoutPaths(err)), f.Close())
 	}
 	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", name, durable.WithoutPaths(err))
 	}
 	if err := durable.Replace(f.Name(), path); err != nil {
-		return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", name, durable.WithoutPaths(err))
 	}
 	return nil
 }
@@ -132,10 +132,10 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 func writeStraight(ctx context.Context, path string, write func(context.Context, io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", path, durable.WithoutPaths(err))
 	}
 	if err := errors.Join(write(ctx, f), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", path, durable.WithoutPaths(err))
 	}
 	return nil
 }

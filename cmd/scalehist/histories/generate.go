@@ -21,6 +21,7 @@ import (
 	"github.com/scalehist/scalehist/internal/spec"
 	"github.com/scalehist/scalehist/load/generate"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
@@ -239,7 +240,7 @@ func writeLines(ctx context.Context, s console.IO, lines func(func(objectlog.Lin
 	o.Progress = func(lines int64) { progress.Set(lines, "") }
 	report, err := history.Import(ctx, in, to, o)
 	in.CloseWithError(err) // ends the writer where the import failed
-	var exists *history.ExistsError
+	var exists *dbfile.ExistsError
 	if errors.As(err, &exists) {
 		return report, fmt.Errorf("%s exists already: choose another name, or replace it with --overwrite", exists.Path)
 	}

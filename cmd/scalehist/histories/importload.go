@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/load/imports"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -111,7 +112,7 @@ func input(s console.IO, name string) imports.Input {
 	return imports.Input{Name: name, Open: func() (io.ReadCloser, error) {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w: give a file of the format", name, history.WithoutPaths(err))
+			return nil, fmt.Errorf("%s: %w: give a file of the format", name, durable.WithoutPaths(err))
 		}
 		if info, err := file.Stat(); err == nil && info.IsDir() {
 			return nil, errors.Join(fmt.Errorf("%s: it is a directory: give its files", name), file.Close())

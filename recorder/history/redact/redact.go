@@ -46,7 +46,7 @@ type Result struct {
 }
 
 // File writes the redacted copy of the history at src to dst, which appears complete or not at all. An existing dst is
-// a history.ExistsError, unless forced.
+// a dbfile.ExistsError, unless forced.
 func File(ctx context.Context, src, dst string, o Options) (result *Result, err error) {
 	if len(o.Salt) < MinSalt {
 		return nil, fmt.Errorf("redact: the salt has %d bytes: give at least %d", len(o.Salt), MinSalt)

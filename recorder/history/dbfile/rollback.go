@@ -1,4 +1,4 @@
-package history
+package dbfile
 
 import (
 	"context"
@@ -13,23 +13,28 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// halfDone says whether a file cannot be read before a change is undone that its writer did not finish. Such changes are
+// HalfDone says whether a file cannot be read before a change is undone that its writer did not finish. Such changes are
 // the two outside of the log, when a file is made and when it is closed: their journal says what was there before.
-func halfDone(err error) bool {
+func HalfDone(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK
 }
 
-// rollBack changes to a private copy in which the change is undone: a reader changes no file. The next writer undoes it
-// in the file.
-func (db *DB) rollBack(ctx context.Context) (err error) {
-	dir, err := os.MkdirTemp("", "scalehist-*")
+// RollBack opens a private copy of a file, the RealPath of path, in which the change is undone: a reader changes no file. The next writer
+// undoes it in the file. The folder of the copy is the caller's to remove.
+func RollBack(ctx context.Context, path, file string) (db *sql.DB, private string, err error) {
+	private, err = os.MkdirTemp("", "scalehist-*")
 	if err != nil {
-		return fmt.Errorf("history %s: %w", db.path, err)
+		return nil, "", fmt.Errorf("history %s: %w", path, err)
 	}
-	copied := filepath.Join(dir, "history.db")
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(private))
+		}
+	}()
+	copied := filepath.Join(private, "history.db")
 	for _, suffix := range []string{"", "-journal", "-wal"} {
-		if e := copyFile(db.file+suffix, copied+suffix); e != nil && !errors.Is(e, os.ErrNotExist) {
+		if e := copyFile(file+suffix, copied+suffix); e != nil && !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
 	}
@@ -37,20 +42,10 @@ func (db *DB) rollBack(ctx context.Context) (err error) {
 		err = undo(ctx, copied)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("history %s: undo a change that its writer did not finish: %w", db.path, err), os.RemoveAll(dir))
+		return nil, "", fmt.Errorf("history %s: undo a change that its writer did not finish: %w", path, err)
 	}
-	db.private = dir
-	header, err := readHeader(db.path, copied)
-	if err != nil {
-		return err
-	}
-	whole, err := sql.Open("sqlite", readDSN(copied, header))
-	if err != nil {
-		return fmt.Errorf("history %s: %w", db.path, err)
-	}
-	torn := db.db
-	db.db = whole
-	return torn.Close()
+	db, err = OpenRead(path, copied)
+	return db, private, err
 }
 
 // undo lets SQLite do it, which looks for a journal before it reads.

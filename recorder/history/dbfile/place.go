@@ -1,4 +1,4 @@
-package history
+package dbfile
 
 import (
 	"context"
@@ -20,11 +20,11 @@ var logSuffixes = []string{"-wal", "-journal", "-shm"}
 // that has it, or of a link to one. Wherever the power is cut, the one or the other is there, whole. Errors: ExistsError without overwrite,
 // LockedError.
 func Place(ctx context.Context, finished, dst string, overwrite bool) error {
-	return place(ctx, finished, dst, dst, overwrite)
+	return PlaceAt(ctx, finished, dst, dst, overwrite)
 }
 
-// place is Place for a file that dst leads to, or is.
-func place(ctx context.Context, finished, dst, file string, overwrite bool) (err error) {
+// PlaceAt is Place for a file that dst leads to, or is.
+func PlaceAt(ctx context.Context, finished, dst, file string, overwrite bool) (err error) {
 	if _, err := os.Lstat(dst); err == nil && !overwrite {
 		return &ExistsError{Path: dst}
 	}
@@ -32,13 +32,13 @@ func place(ctx context.Context, finished, dst, file string, overwrite bool) (err
 	if err != nil {
 		return err
 	}
-	lock, err := lockForWriting(dst, locked)
+	lock, err := Lock(dst, locked)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.release()) }()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	if overwrite {
-		return replace(ctx, finished, dst, file)
+		return Replace(ctx, finished, dst, file)
 	}
 	return link(finished, dst)
 }
@@ -53,7 +53,7 @@ func link(finished, dst string) error {
 		return fmt.Errorf("write %s: %w", dst, err)
 	}
 	if err := durable.Sync(finished); err != nil {
-		return fmt.Errorf("write %s: sync: %w", dst, WithoutPaths(err))
+		return fmt.Errorf("write %s: sync: %w", dst, durable.WithoutPaths(err))
 	}
 	err := durable.Link(finished, dst) // unlike a rename, this never replaces a file that came meanwhile
 	var unlinked *os.LinkError
@@ -64,12 +64,12 @@ func link(finished, dst string) error {
 		err = durable.Rename(finished, dst) // no hard links on this file system
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", dst, WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", dst, durable.WithoutPaths(err))
 	}
 	return nil
 }
 
-// replace puts a finished history in the place of another, whose lock is held: file, which dst leads to.
+// Replace puts a finished history in the place of another, whose lock is held: file, which dst leads to.
 //
 // A power cut may leave any of several changes of a folder, and a log that is there is read whatever the file beside it is: the salts in a log
 // (https://www.sqlite.org/fileformat2.html#the_write_ahead_log) tie its frames to its own header, so that leftovers of an earlier round are
@@ -79,9 +79,9 @@ func link(finished, dst string) error {
 //  1. The old file takes in what lies in its logs, and is complete by itself.
 //  2. The logs are removed. Until the folder is synced one may come back, which then holds what the old file has already.
 //  3. The new file, synced before, takes the name, and the folder is synced again.
-func replace(ctx context.Context, finished, dst, file string) error {
+func Replace(ctx context.Context, finished, dst, file string) error {
 	if err := durable.Sync(finished); err != nil {
-		return fmt.Errorf("write %s: sync: %w", dst, WithoutPaths(err))
+		return fmt.Errorf("write %s: sync: %w", dst, durable.WithoutPaths(err))
 	}
 	if err := settle(ctx, dst, file); err != nil {
 		return err
@@ -90,7 +90,7 @@ func replace(ctx context.Context, finished, dst, file string) error {
 		return fmt.Errorf("replace %s: %w", dst, err)
 	}
 	if err := durable.Rename(finished, file); err != nil {
-		return fmt.Errorf("replace %s: %w", dst, WithoutPaths(err))
+		return fmt.Errorf("replace %s: %w", dst, durable.WithoutPaths(err))
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func removeLogs(file string) error {
 	for _, suffix := range logSuffixes {
 		paths = append(paths, file+suffix)
 	}
-	return WithoutPaths(durable.Remove(paths...))
+	return durable.WithoutPaths(durable.Remove(paths...))
 }
 
 // readersTake is how long readers of an older state are waited for, in milliseconds. Tests lower it.
@@ -118,7 +118,7 @@ func settle(ctx context.Context, dst, file string) (err error) {
 		return fmt.Errorf("replace %s: %w", dst, err)
 	}
 	db.SetMaxOpenConns(1)
-	complete, err := checkpoint(ctx, db)
+	complete, err := Checkpoint(ctx, db)
 	err = errors.Join(err, db.Close())
 	var e *sqlite.Error
 	switch {
@@ -142,27 +142,16 @@ func hasLog(file string) bool {
 	return false
 }
 
-// checkpoint copies the log into the file, and says whether all of it is there now: a reader of an older state keeps the rest out.
-func checkpoint(ctx context.Context, db *sql.DB) (complete bool, err error) {
+// Checkpoint copies the log into the file, and says whether all of it is there now: a reader of an older state keeps the rest out.
+func Checkpoint(ctx context.Context, db *sql.DB) (complete bool, err error) {
 	var busy, log, copied int // pages of the log, -1 without one
 	if err := db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &log, &copied); err != nil {
 		return false, err
 	}
 	// Out of WAL mode the file is read by anyone, from a read-only directory too. A reader that is at it right now
 	// keeps the mode; then the last connection to close removes the log.
-	if _, err := db.ExecContext(ctx, `PRAGMA journal_mode = DELETE`); err != nil && !isBusy(err) {
+	if _, err := db.ExecContext(ctx, `PRAGMA journal_mode = DELETE`); err != nil && !InUse(err) {
 		return false, err
 	}
 	return log == copied, nil
-}
-
-// removeHistory removes a history that has no reader and no name yet, and everything that SQLite and the writer lay beside it.
-func removeHistory(path string) error {
-	var errs []error
-	for _, suffix := range append([]string{"", ".lock"}, logSuffixes...) {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }

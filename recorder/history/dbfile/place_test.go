@@ -1,4 +1,4 @@
-package history
+package dbfile_test
 
 import (
 	"database/sql"
@@ -7,16 +7,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 // TestReplaceWaitsForOlderReaders: what only the log holds cannot be copied into the file while somebody reads an older state. The file
 // is not replaced then, and nothing of it is removed.
 func TestReplaceWaitsForOlderReaders(t *testing.T) {
-	defer func(ms int) { readersTake = ms }(readersTake)
-	readersTake = 1
+	defer dbfile.SetReadersTake(dbfile.SetReadersTake(1))
 	dir := t.TempDir()
 	path := filepath.Join(dir, "h.db")
-	w, err := Create(t.Context(), path, Options{})
+	w, err := history.Create(t.Context(), path, history.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,26 +29,30 @@ func TestReplaceWaitsForOlderReaders(t *testing.T) {
 	// As a recorder that was killed leaves it, with a reader before its last change.
 	killed := filepath.Join(dir, "killed.db")
 	for _, suffix := range []string{"", "-wal"} {
-		if err := copyFile(path+suffix, killed+suffix); err != nil {
+		b, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(killed+suffix, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := Open(t.Context(), killed)
+	reader, err := dbfile.OpenRead(killed, killed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	tx, err := reader.db.Begin()
+	tx, err := reader.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := tx.QueryRow(`SELECT count(*) FROM meta`).Scan(new(int)); err != nil {
 		t.Fatal(err)
 	}
-	last, err := sql.Open("sqlite", fileURI(killed))
+	last, err := sql.Open("sqlite", killed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +62,7 @@ func TestReplaceWaitsForOlderReaders(t *testing.T) {
 	if err := last.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Compact(t.Context(), killed); err == nil || !strings.Contains(err.Error(), "somebody reads it as it was before its last changes") {
+	if _, err := history.Compact(t.Context(), killed); err == nil || !strings.Contains(err.Error(), "somebody reads it as it was before its last changes") {
 		t.Errorf("with a reader before the last change: %v", err)
 	}
 	if info, err := os.Stat(killed + "-wal"); err != nil || info.Size() == 0 {
@@ -65,10 +71,10 @@ func TestReplaceWaitsForOlderReaders(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Compact(t.Context(), killed); err != nil {
+	if _, err := history.Compact(t.Context(), killed); err != nil {
 		t.Errorf("without the reader: %v", err)
 	}
-	db, err := Open(t.Context(), killed)
+	db, err := history.Open(t.Context(), killed)
 	if err != nil {
 		t.Fatal(err)
 	}

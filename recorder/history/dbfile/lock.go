@@ -1,4 +1,4 @@
-package history
+package dbfile
 
 import (
 	"errors"
@@ -8,24 +8,26 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/scalehist/scalehist/internal/durable"
 )
 
-// writerLock keeps a second writer out. It is a file of its own ("<history>.lock") holding the writer's PID: a lock on
+// WriterLock keeps a second writer out. It is a file of its own ("<history>.lock") holding the writer's PID: a lock on
 // the database itself would undo SQLite's own, which POSIX drops when any descriptor of the file is closed.
 // A lock left behind by a dead process is free: the kernel released it.
-type writerLock struct {
+type WriterLock struct {
 	path string
 	lock *flock.Flock
 }
 
-// lockForWriting locks a file, its RealPath; path is what it was called, for messages.
-func lockForWriting(path, file string) (*writerLock, error) {
+// Lock locks a file, its RealPath; path is what it was called, for messages.
+func Lock(path, file string) (*WriterLock, error) {
 	lockPath := file + ".lock"
 	for {
 		l := flock.New(lockPath)
 		ok, err := l.TryLock()
 		if err != nil {
-			return nil, fmt.Errorf("history %s: lock beside it: %w: its folder must exist and be writable", path, WithoutPaths(err))
+			return nil, fmt.Errorf("history %s: lock beside it: %w: its folder must exist and be writable", path, durable.WithoutPaths(err))
 		}
 		if !ok {
 			pid := readPID(lockPath)
@@ -45,7 +47,7 @@ func lockForWriting(path, file string) (*writerLock, error) {
 		if err := os.WriteFile(lockPath, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
-		return &writerLock{path: lockPath, lock: l}, nil
+		return &WriterLock{path: lockPath, lock: l}, nil
 	}
 }
 
@@ -76,7 +78,7 @@ func readPID(path string) int {
 	return pid
 }
 
-// release removes the lock file while the lock is still held, then lets go.
-func (l *writerLock) release() error {
+// Release removes the lock file while the lock is still held, then lets go.
+func (l *WriterLock) Release() error {
 	return errors.Join(os.Remove(l.path), l.lock.Close())
 }

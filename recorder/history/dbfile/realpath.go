@@ -1,10 +1,12 @@
-package history
+package dbfile
 
 import (
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/scalehist/scalehist/internal/durable"
 )
 
 // mostLinks is how many links to nothing are followed; as many as Linux does.
@@ -21,7 +23,7 @@ func RealPath(path string) (string, error) {
 			return file, nil
 		}
 		if !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("history %s: %w", path, WithoutPaths(err))
+			return "", fmt.Errorf("history %s: %w", path, durable.WithoutPaths(err))
 		}
 		dir, err := filepath.EvalSymlinks(filepath.Dir(name))
 		if err != nil { // there is no such folder: making the file says so
