@@ -26,6 +26,7 @@ import (
 	"github.com/scalehist/scalehist/recommender/vertical/trial"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -63,7 +64,7 @@ func recorded(t testing.TB, l *generate.Load, more ...objectlog.Line) *history.D
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "days.db")
-	if _, err := history.Import(t.Context(), &log, path, history.ImportOptions{Name: "test"}); err != nil {
+	if _, err := transfer.Import(t.Context(), &log, path, transfer.ImportOptions{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	db, err := history.Open(t.Context(), path)

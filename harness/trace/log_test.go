@@ -12,6 +12,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // epoch is where the logs of these tests start.
@@ -61,7 +62,7 @@ func newLog() *objectLog {
 func (l *objectLog) history(t *testing.T) *history.DB {
 	t.Helper()
 	dst := filepath.Join(t.TempDir(), "log.db")
-	if _, err := history.Import(t.Context(), strings.NewReader(l.String()), dst, history.ImportOptions{Name: "log.jsonl"}); err != nil {
+	if _, err := transfer.Import(t.Context(), strings.NewReader(l.String()), dst, transfer.ImportOptions{Name: "log.jsonl"}); err != nil {
 		t.Fatal(err)
 	}
 	db, err := history.Open(t.Context(), dst)

@@ -110,6 +110,8 @@ var rules = []rule{
 		"an object is taken apart without knowing which columns its parts are in"},
 	{"recorder/history/dbfile", []string{"recorder/history", "recorder/history/internal/stored", "recorder/history/objectlog"},
 		"a file is named, locked and replaced without knowing what is in it"},
+	{"recorder/history", []string{"recorder/history/transfer", "recorder/history/observed"},
+		"what reads a history and what makes one of a log go through what the store exports"},
 	{"recorder/history/snapshot", []string{"recorder/history", "recorder/history/internal/stored", "recorder/history/dbfile"},
 		"objects become a snapshot whoever stores them"},
 	{"recorder/sources/...", []string{"recorder", "recorder/web/...", "recorder/history/..."},
@@ -124,6 +126,7 @@ var rules = []rule{
 
 type goPackage struct {
 	ImportPath string
+	Dir        string
 	Name       string
 	Imports    []string
 	Deps       []string
@@ -260,7 +263,7 @@ func matches(pattern, pkg string) bool {
 // listPackages asks the go command for the module's packages and what they depend on, tests left out.
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Imports,Deps,TestImports,XTestImports", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Dir,Name,Imports,Deps,TestImports,XTestImports", "./...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if err != nil {

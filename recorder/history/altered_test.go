@@ -12,6 +12,7 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/observed"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // TestAlteredContentIsNotRead: one bit of a file is another, and what an object was is not what it is read as. Everything
@@ -41,7 +42,7 @@ func TestAlteredContentIsNotRead(t *testing.T) {
 		},
 		"sizes": func() error { _, err := observed.NodeGroupSizes(t.Context(), db, time.Time{}, time.Time{}); return err },
 		"export": func() error {
-			return db.Export(t.Context(), new(bytes.Buffer), time.Time{}, time.Time{}, history.ExportOptions{})
+			return transfer.Export(t.Context(), db, new(bytes.Buffer), time.Time{}, time.Time{}, transfer.ExportOptions{})
 		},
 	} {
 		var corrupt *dbfile.CorruptError

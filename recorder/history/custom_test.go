@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // custom reads an unstructured object off YAML, as a dynamic client gives it.
@@ -328,7 +329,7 @@ func TestCustomKinds(t *testing.T) {
 				t.Errorf("stored %.40q", raw[i:])
 			}
 			var log bytes.Buffer
-			if err := db.Export(t.Context(), &log, time.Time{}, time.Time{}, history.ExportOptions{}); err != nil {
+			if err := transfer.Export(t.Context(), db, &log, time.Time{}, time.Time{}, transfer.ExportOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			again := importLog(t, &log, "log")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/observed"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // readEverything asks a history for all it has.
@@ -68,7 +69,7 @@ func FuzzDamagedFile(f *testing.F) {
 			t.Errorf("reading changed the file (%v)", readErr)
 		}
 		window := filepath.Join(dir, "window.db")
-		cutErr := history.Cut(t.Context(), path, window, time.Time{}, time.Time{})
+		cutErr := transfer.Cut(t.Context(), path, window, time.Time{}, time.Time{})
 		if _, statErr := os.Stat(window); (statErr == nil) != (cutErr == nil) {
 			t.Errorf("cut: %v, but the file: %v", cutErr, statErr)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // names are other names of the file at path, each made in a way of its own: links that are absolute, relative, to a link,
@@ -56,8 +57,8 @@ func TestOneWriterThroughAnyName(t *testing.T) {
 				"compact": func() error { _, err := history.Compact(t.Context(), name); return err },
 				"retain":  func() error { _, _, err := history.Retain(t.Context(), name, start); return err },
 				"import": func() error {
-					_, err := history.Import(t.Context(), strings.NewReader(`{"at":"2024-05-28T10:00:00Z","op":"add","object":{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}}`),
-						name, history.ImportOptions{Name: "log", Force: true})
+					_, err := transfer.Import(t.Context(), strings.NewReader(`{"at":"2024-05-28T10:00:00Z","op":"add","object":{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}}`),
+						name, transfer.ImportOptions{Name: "log", Force: true})
 					return err
 				},
 			} {
@@ -131,7 +132,7 @@ func TestRewritingKeepsLinks(t *testing.T) {
 		},
 		"import": func(t *testing.T, p string) error {
 			log := strings.NewReader(exported(t, reopen(t, p)))
-			_, err := history.Import(t.Context(), log, p, history.ImportOptions{Name: "log", Force: true})
+			_, err := transfer.Import(t.Context(), log, p, transfer.ImportOptions{Name: "log", Force: true})
 			return err
 		},
 	} {

@@ -19,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/observed"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // After a history forgot its past, every instant that is left reads as before, its content is that of the window cut out,
@@ -33,7 +34,7 @@ func TestRetainKeepsWhatIsLeft(t *testing.T) {
 		path := writeLife(r, t, l)
 		first := rapid.IntRange(0, len(l.times)-1).Draw(r, "first kept")
 		window := filepath.Join(filepath.Dir(path), "window.db")
-		if err := history.Cut(t.Context(), path, window, at(l.times[first]), time.Time{}); err != nil {
+		if err := transfer.Cut(t.Context(), path, window, at(l.times[first]), time.Time{}); err != nil {
 			r.Fatal(err)
 		}
 		if _, _, err := history.Retain(t.Context(), path, at(l.times[first])); err != nil {
@@ -393,7 +394,7 @@ func TestCopyWhileWriting(t *testing.T) {
 	var sizes []int
 	for n := range 5 {
 		copied := filepath.Join(t.TempDir(), fmt.Sprintf("copy%d.db", n))
-		if err := history.CopyTo(ctx, path, copied, time.Time{}, time.Time{}); err != nil {
+		if err := reopen(t, path).CopyTo(ctx, copied); err != nil {
 			t.Fatal(err)
 		}
 		db := reopen(t, copied)
@@ -406,11 +407,11 @@ func TestCopyWhileWriting(t *testing.T) {
 		if err := db.Check(ctx); err != nil {
 			t.Error(err)
 		}
-		if err := history.CopyTo(ctx, path, copied, time.Time{}, time.Time{}); !errors.As(err, new(*dbfile.ExistsError)) {
+		if err := reopen(t, path).CopyTo(ctx, copied); !errors.As(err, new(*dbfile.ExistsError)) {
 			t.Errorf("over an existing file: %v", err)
 		}
 		window := filepath.Join(t.TempDir(), "window.db")
-		if err := history.CopyTo(ctx, path, window, start, start); err != nil {
+		if err := transfer.Cut(ctx, path, window, start, start); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(snapshotAt(t, reopen(t, window), 0).Objects.Pods); got != 2 {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -94,7 +93,7 @@ func TestEveryHistoryWeHaveIsOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	if err := history.CopyTo(t.Context(), files[0], copied, time.Time{}, time.Time{}); err != nil {
+	if err := reopen(t, files[0]).CopyTo(t.Context(), copied); err != nil {
 		t.Fatal(err)
 	}
 	// What Litestream adds, in the words of its db.go.

@@ -1,10 +1,8 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/scalehist/scalehist/recorder/history/dbfile"
@@ -176,8 +174,4 @@ func (db *DB) Stats(ctx context.Context) (Stats, error) {
 	}
 	s.FileBytes = dbfile.Size(db.file)
 	return s, nil
-}
-
-func sortPlaced(p []placed) {
-	slices.SortStableFunc(p, func(a, b placed) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
 }

@@ -91,7 +91,7 @@ func (w *Writer) open(ctx context.Context, file string, o Options) error {
 	}
 	w.identity = o.Identity
 	if fresh {
-		for k, v := range map[string]string{"cluster": o.Cluster, "source": o.Source, originKey: string(o.origin())} {
+		for k, v := range map[string]string{"cluster": o.Cluster, "source": o.Source, OriginKey: string(o.origin())} {
 			if v == "" {
 				continue
 			}
@@ -231,8 +231,8 @@ func insertGap(ctx context.Context, x execer, g Gap) error {
 	return err
 }
 
-// insertRecording writes a closed recording as it is, for imports.
-func (w *Writer) insertRecording(ctx context.Context, r Recording) error {
+// AddRecording writes a closed recording as it is, for imports.
+func (w *Writer) AddRecording(ctx context.Context, r Recording) error {
 	from, err := stored.Instant(r.From)
 	if err != nil {
 		return err

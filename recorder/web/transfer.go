@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 	"github.com/scalehist/scalehist/recorder/service"
 )
 
@@ -98,20 +99,21 @@ func (s *Server) writeCopy(ctx context.Context, path string, from, to time.Time)
 }
 
 // copyHistory copies what a reader sees at this moment.
-func copyHistory(ctx context.Context, src, dst string, from, to time.Time) error {
+func copyHistory(ctx context.Context, src, dst string, from, to time.Time) (err error) {
 	db, err := history.Open(ctx, src)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	begin, end := db.Span()
-	if err := db.Close(); err != nil {
-		return err
-	}
 	if !from.IsZero() && from.After(end) || !to.IsZero() && to.Before(begin) {
 		return withStatus(http.StatusUnprocessableEntity, "the history goes from %s to %s: choose a window in it",
 			begin.Format(time.RFC3339), end.Format(time.RFC3339))
 	}
-	return history.CopyTo(ctx, src, dst, from, to)
+	if from.IsZero() && to.IsZero() {
+		return db.CopyTo(ctx, dst)
+	}
+	return transfer.Cut(ctx, src, dst, from, to)
 }
 
 // windowError says what is wrong with a request, rather than with the server.

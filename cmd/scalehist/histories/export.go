@@ -15,6 +15,7 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 func newExportCommand(s console.IO) *cobra.Command {
@@ -51,12 +52,12 @@ The log is sorted and the same for the same content, so it is also the way to se
 				return err
 			}
 			if to == "" || to == "-" {
-				return db.Export(cmd.Context(), s.Json(), start, end, history.ExportOptions{})
+				return transfer.Export(cmd.Context(), db, s.Json(), start, end, transfer.ExportOptions{})
 			}
 			progress := s.NewProgress("exporting lines", -1)
 			var lines int64
 			err = writeWhole(cmd.Context(), to, func(ctx context.Context, w io.Writer) error {
-				return db.Export(ctx, w, start, end, history.ExportOptions{Gzip: strings.HasSuffix(to, ".gz"),
+				return transfer.Export(ctx, db, w, start, end, transfer.ExportOptions{Gzip: strings.HasSuffix(to, ".gz"),
 					Progress: func(n int64) { lines = n; progress.Set(lines, "") }})
 			})
 			if err != nil {

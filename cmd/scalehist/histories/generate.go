@@ -20,9 +20,9 @@ import (
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/internal/spec"
 	"github.com/scalehist/scalehist/load/generate"
-	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 type generateFlags struct {
@@ -220,7 +220,7 @@ func kindsTable[T any](what string, kinds []spec.Kind[T]) console.Table {
 
 // writeHistory imports the load as an object log.
 func (f *generateFlags) writeHistory(cmd *cobra.Command, s console.IO, l *generate.Load) error {
-	report, err := writeLines(cmd.Context(), s, l.Lines, f.to, history.ImportOptions{Name: "generated", Cluster: "generated", Force: f.force})
+	report, err := writeLines(cmd.Context(), s, l.Lines, f.to, transfer.ImportOptions{Name: "generated", Cluster: "generated", Force: f.force})
 	if err != nil {
 		return fmt.Errorf("generate: %w", err)
 	}
@@ -229,7 +229,7 @@ func (f *generateFlags) writeHistory(cmd *cobra.Command, s console.IO, l *genera
 }
 
 // writeLines makes a history of lines that are made one by one.
-func writeLines(ctx context.Context, s console.IO, lines func(func(objectlog.Line) error) error, to string, o history.ImportOptions) (history.ImportReport, error) {
+func writeLines(ctx context.Context, s console.IO, lines func(func(objectlog.Line) error) error, to string, o transfer.ImportOptions) (transfer.ImportReport, error) {
 	in, out := io.Pipe()
 	go func() {
 		w := objectlog.NewWriter(out, false)
@@ -238,7 +238,7 @@ func writeLines(ctx context.Context, s console.IO, lines func(func(objectlog.Lin
 	}()
 	progress := s.NewProgress("writing lines", -1)
 	o.Progress = func(lines int64) { progress.Set(lines, "") }
-	report, err := history.Import(ctx, in, to, o)
+	report, err := transfer.Import(ctx, in, to, o)
 	in.CloseWithError(err) // ends the writer where the import failed
 	var exists *dbfile.ExistsError
 	if errors.As(err, &exists) {

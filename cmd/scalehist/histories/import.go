@@ -13,8 +13,8 @@ import (
 	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/load/imports"
-	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 type importFlags struct {
@@ -98,7 +98,7 @@ func (f *importFlags) importLog(cmd *cobra.Command, s console.IO, from string) e
 		in, name = file, from
 	}
 	progress := s.NewProgress("importing lines", -1)
-	report, err := history.Import(cmd.Context(), in, f.to, history.ImportOptions{Name: name, Cluster: f.cluster, Force: f.force,
+	report, err := transfer.Import(cmd.Context(), in, f.to, transfer.ImportOptions{Name: name, Cluster: f.cluster, Force: f.force,
 		Progress: func(lines int64) { progress.Set(lines, "") }})
 	var exists *dbfile.ExistsError
 	if errors.As(err, &exists) {

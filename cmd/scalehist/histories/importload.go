@@ -14,7 +14,7 @@ import (
 	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/load/imports"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // loadFlags are those of load in another format.
@@ -93,7 +93,7 @@ func (f *importFlags) importLoad(cmd *cobra.Command, s console.IO, args []string
 	if cluster == "" {
 		cluster = "imported"
 	}
-	report, err := writeLines(cmd.Context(), s, l.Lines, f.to, history.ImportOptions{Name: format.Name, Cluster: cluster, Force: f.force})
+	report, err := writeLines(cmd.Context(), s, l.Lines, f.to, transfer.ImportOptions{Name: format.Name, Cluster: cluster, Force: f.force})
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}

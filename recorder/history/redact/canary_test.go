@@ -14,8 +14,8 @@ import (
 
 	_ "modernc.org/sqlite" // the driver, to read a history as a stranger would
 
-	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // dump is every text and blob in every table, which is all that views show, and the file as it is.
@@ -81,7 +81,7 @@ func TestCanaries(t *testing.T) {
 		}
 		defer log.Close()
 		src := filepath.Join(t.TempDir(), "zqfile.db")
-		report, err := history.Import(t.Context(), log, src, history.ImportOptions{Name: "zqlog.jsonl", Cluster: "zqcluster-1"})
+		report, err := transfer.Import(t.Context(), log, src, transfer.ImportOptions{Name: "zqlog.jsonl", Cluster: "zqcluster-1"})
 		if err != nil {
 			t.Fatal(err)
 		}

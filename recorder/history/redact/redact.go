@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // Options choose what stays.
@@ -83,7 +84,7 @@ func File(ctx context.Context, src, dst string, o Options) (result *Result, err 
 		err := r.write(ctx, db, out, lines)
 		written <- errors.Join(err, out.CloseWithError(err))
 	}()
-	report, err := history.Import(ctx, in, dst, history.ImportOptions{Name: "redacted", Cluster: cluster, Force: o.Force})
+	report, err := transfer.Import(ctx, in, dst, transfer.ImportOptions{Name: "redacted", Cluster: cluster, Force: o.Force})
 	stop := in.CloseWithError(errStopped)
 	if e := <-written; e != nil && !errors.Is(e, errStopped) && err == nil {
 		err = e
@@ -122,7 +123,7 @@ func each(ctx context.Context, db *history.DB, f func(objectlog.Line) error) err
 	in, out := io.Pipe()
 	exported := make(chan error, 1)
 	go func() {
-		err := db.Export(ctx, out, time.Time{}, time.Time{}, history.ExportOptions{})
+		err := transfer.Export(ctx, db, out, time.Time{}, time.Time{}, transfer.ExportOptions{})
 		exported <- errors.Join(err, out.CloseWithError(err))
 	}()
 	err := read(in, db.Path(), f)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 var (
@@ -60,7 +61,7 @@ func exported(t *testing.T, path string) string {
 	defer db.Close()
 	from, to := db.Span()
 	var b bytes.Buffer
-	if err := db.Export(context.Background(), &b, from, to, history.ExportOptions{}); err != nil {
+	if err := transfer.Export(context.Background(), db, &b, from, to, transfer.ExportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -1,4 +1,4 @@
-package history
+package transfer
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plural"
-	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
@@ -34,11 +33,11 @@ type ImportOptions struct {
 
 // ImportReport says what an import did.
 type ImportReport struct {
-	Lines    int64       `json:"lines"`
-	From     time.Time   `json:"from"`
-	To       time.Time   `json:"to"`
-	Counts   WriteCounts `json:"counts"`
-	Warnings []string    `json:"warnings,omitempty"`
+	Lines    int64               `json:"lines"`
+	From     time.Time           `json:"from"`
+	To       time.Time           `json:"to"`
+	Counts   history.WriteCounts `json:"counts"`
+	Warnings []string            `json:"warnings,omitempty"`
 }
 
 // importBatch is how many lines go into one transaction.
@@ -48,57 +47,39 @@ const importBatch = 2000
 const importWeight = 32 << 20
 
 // Import reads an object log into a new history at dst. The file appears complete or not at all: an error or a
-// cancelled context leaves nothing. An existing dst is an dbfile.ExistsError, unless forced.
+// cancelled context leaves nothing. An existing dst is a dbfile.ExistsError, unless forced.
 func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (report ImportReport, err error) {
 	if dst == "" {
 		return report, errors.New("import: no file to make: give its name")
 	}
-	if info, err := os.Lstat(dst); err == nil && !o.Force && !info.IsDir() {
-		return report, &dbfile.ExistsError{Path: dst}
-	}
-	file := dst
-	if o.Force { // what is replaced is the file, not a link to it
-		if file, err = dbfile.RealPath(dst); err != nil {
-			return report, err
+	err = history.Make(ctx, dst, history.Options{Cluster: o.Cluster, Source: history.ImportSource + filepath.Base(o.Name)}, o.Force, func(w *history.Writer) error {
+		in, err := objectlog.NewReader(r, o.Name)
+		if err != nil {
+			return err
 		}
-	}
-	tmp, err := dbfile.CreateTemp(file, 0o644)
+		i := importer{name: o.Name, in: in, w: w, progress: o.Progress}
+		if err := i.run(ctx); err != nil {
+			return err
+		}
+		report = ImportReport{Lines: in.Lines(), From: i.first, To: i.last, Counts: w.Counts(), Warnings: i.warnings()}
+		return nil
+	})
 	if err != nil {
-		return report, fmt.Errorf("write %s: %w", dst, err)
+		return ImportReport{}, err
 	}
-	defer func() { err = errors.Join(err, dbfile.Remove(tmp)) }()
-	in, err := objectlog.NewReader(r, o.Name)
-	if err != nil {
-		return report, err
-	}
-	w, err := Create(ctx, tmp, Options{Cluster: o.Cluster, Source: importSource + filepath.Base(o.Name), unsynced: true})
-	if err != nil {
-		return report, fmt.Errorf("write %s: %w", dst, err)
-	}
-	w.path = dst // in messages
-	i := importer{name: o.Name, in: in, w: w, progress: o.Progress}
-	if err = i.run(ctx); err == nil {
-		err = w.compact(ctx)
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		return report, err
-	}
-	if err := dbfile.PlaceAt(ctx, tmp, dst, file, o.Force); err != nil {
-		return report, err
-	}
-	return ImportReport{Lines: in.Lines(), From: i.first, To: i.last, Counts: w.Counts(), Warnings: i.warnings()}, nil
+	return report, nil
 }
 
 type importer struct {
 	name        string
 	in          *objectlog.Reader
-	w           *Writer
+	w           *history.Writer
 	progress    func(int64)
-	entries     []Entry
-	usages      []Usage
-	samples     []Sample
-	recordings  []Recording
-	gaps        []Gap
+	entries     []history.Entry
+	usages      []history.Usage
+	samples     []history.Sample
+	recordings  []history.Recording
+	gaps        []history.Gap
 	weight      int64 // of what waits to be written
 	scripted    bool  // the log says that a script played the cluster
 	first, last time.Time
@@ -133,15 +114,15 @@ func (i *importer) run(ctx context.Context) error {
 		return i.nothing()
 	}
 	if len(i.recordings) == 0 { // the log does not say: it was watched from its first line to its last
-		i.recordings = []Recording{{From: i.first, To: i.last}}
+		i.recordings = []history.Recording{{From: i.first, To: i.last}}
 	}
 	if i.scripted {
-		if err := i.w.SetMeta(ctx, originKey, string(scalehist.OriginScripted)); err != nil {
+		if err := i.w.SetMeta(ctx, history.OriginKey, string(scalehist.OriginScripted)); err != nil {
 			return err
 		}
 	}
 	for _, r := range i.recordings {
-		if err := i.w.insertRecording(ctx, r); err != nil {
+		if err := i.w.AddRecording(ctx, r); err != nil {
 			return fmt.Errorf("import: recording: %w", err)
 		}
 	}
@@ -166,21 +147,21 @@ func (i *importer) nothing() error {
 func (i *importer) take(l objectlog.Line) {
 	switch o := l.Object.(type) {
 	case *objectlog.Recording:
-		r := Recording{From: l.At, To: o.Spec.To.UTC(), Kinds: o.Spec.Kinds}
+		r := history.Recording{From: l.At, To: o.Spec.To.UTC(), Kinds: o.Spec.Kinds}
 		if o.Spec.To.IsZero() {
 			r.To = time.Time{}
 		}
 		i.recordings = append(i.recordings, r)
 		i.scripted = i.scripted || o.Spec.Origin == scalehist.OriginScripted
 	case *objectlog.Gap:
-		i.gaps = append(i.gaps, Gap{From: l.At, To: o.Spec.To.UTC(), Kinds: o.Spec.Kinds, Why: o.Spec.Why})
+		i.gaps = append(i.gaps, history.Gap{From: l.At, To: o.Spec.To.UTC(), Kinds: o.Spec.Kinds, Why: o.Spec.Why})
 	case *objectlog.Usage:
-		i.usages = append(i.usages, Usage{At: l.At, Pod: types.NamespacedName{Namespace: o.Namespace, Name: o.Name},
+		i.usages = append(i.usages, history.Usage{At: l.At, Pod: types.NamespacedName{Namespace: o.Namespace, Name: o.Name},
 			Container: o.Spec.Container, CPUMilli: o.Spec.CPUMilli, MemoryBytes: o.Spec.MemoryBytes})
 	case *objectlog.Sample:
-		i.samples = append(i.samples, Sample{Series: o.Name, Labels: o.Spec.Labels, At: l.At, Value: float64(o.Spec.Value)})
+		i.samples = append(i.samples, history.Sample{Series: o.Name, Labels: o.Spec.Labels, At: l.At, Value: float64(o.Spec.Value)})
 	default:
-		i.entries = append(i.entries, Entry{ObservedAt: l.At, Change: scalehist.Change{At: l.ObjectAt, Op: l.Op, Object: l.Object}})
+		i.entries = append(i.entries, history.Entry{ObservedAt: l.At, Change: scalehist.Change{At: l.ObjectAt, Op: l.Op, Object: l.Object}})
 	}
 }
 
@@ -188,7 +169,7 @@ func (i *importer) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	if err := i.w.WriteBatch(ctx, Batch{Entries: i.entries, Usages: i.usages, Samples: i.samples}); err != nil {
+	if err := i.w.WriteBatch(ctx, history.Batch{Entries: i.entries, Usages: i.usages, Samples: i.samples}); err != nil {
 		return err
 	}
 	clear(i.entries) // their objects can go

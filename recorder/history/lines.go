@@ -1,12 +1,14 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,20 +17,10 @@ import (
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
-// ExportOptions choose the form of an export.
-type ExportOptions struct {
-	// Gzip compresses the log.
-	Gzip bool
-	// Progress is called now and then with the lines written.
-	Progress func(lines int64)
-	// contentOnly leaves out what meta says.
-	contentOnly bool
-}
-
-// Export writes an object log of the window [from, to] that imports to the same content: the objects at from as adds,
-// then everything with from < at <= to in recorded order. Zero bounds are open, and a window that covers the whole
-// span is the whole history.
-func (db *DB) Export(ctx context.Context, w io.Writer, from, to time.Time, o ExportOptions) error {
+// Lines calls f for each line of an object log of the window [from, to] that imports to the same content: the objects at from as adds,
+// then everything with from < at <= to in recorded order. Zero bounds are open, and a window that covers the whole span is the whole
+// history. Within an instant: recordings, gaps, objects and events as recorded, usage, samples.
+func (db *DB) Lines(ctx context.Context, from, to time.Time, f func(objectlog.Line) error) error {
 	if !from.After(db.from) {
 		from = time.Time{}
 	}
@@ -36,27 +28,16 @@ func (db *DB) Export(ctx context.Context, w io.Writer, from, to time.Time, o Exp
 		to = time.Time{}
 	}
 	return db.read(ctx, "export", func(q queryer) error {
-		out := objectlog.NewWriter(w, o.Gzip)
-		var lines int64
 		origin, err := readOrigin(ctx, q)
 		if err != nil {
 			return err
 		}
-		for l, err := range exportLines(ctx, q, from, to) {
-			if err != nil {
-				return err
-			}
-			if r, ok := l.Object.(*objectlog.Recording); ok && origin == scalehist.OriginScripted && !o.contentOnly {
+		return mergeLines(ctx, q, from, to, func(l objectlog.Line) error {
+			if r, ok := l.Object.(*objectlog.Recording); ok && origin == scalehist.OriginScripted {
 				r.Spec.Origin = origin // who imports the log could not know
 			}
-			if err := out.Write(l); err != nil {
-				return err
-			}
-			if lines++; o.Progress != nil && lines%pageSize == 0 {
-				o.Progress(lines)
-			}
-		}
-		return out.Close()
+			return f(l)
+		})
 	})
 }
 
@@ -64,7 +45,14 @@ func (db *DB) Export(ctx context.Context, w io.Writer, from, to time.Time, o Exp
 // covers everything but meta.
 func (db *DB) Hash(ctx context.Context) (string, error) {
 	h := sha256.New()
-	if err := db.Export(ctx, h, time.Time{}, time.Time{}, ExportOptions{contentOnly: true}); err != nil {
+	out := objectlog.NewWriter(h, false)
+	err := db.Lines(ctx, time.Time{}, time.Time{}, func(l objectlog.Line) error {
+		if r, ok := l.Object.(*objectlog.Recording); ok {
+			r.Spec.Origin = "" // which meta says
+		}
+		return out.Write(l)
+	})
+	if err = errors.Join(err, out.Close()); err != nil {
 		return "", fmt.Errorf("hash: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
@@ -84,17 +72,8 @@ func (s *source) advance() error {
 	return err
 }
 
-// exportLines merges all that a history holds into one stream. Within an instant: recordings, gaps, objects and events
-// as recorded, usage, samples.
-func exportLines(ctx context.Context, q queryer, from, to time.Time) iter.Seq2[objectlog.Line, error] {
-	return func(yield func(objectlog.Line, error) bool) {
-		if err := mergeLines(ctx, q, from, to, func(l objectlog.Line) bool { return yield(l, nil) }); err != nil {
-			yield(objectlog.Line{}, err)
-		}
-	}
-}
-
-func mergeLines(ctx context.Context, q queryer, from, to time.Time, emit func(objectlog.Line) bool) error {
+// mergeLines merges all that a history holds into one stream.
+func mergeLines(ctx context.Context, q queryer, from, to time.Time, emit func(objectlog.Line) error) error {
 	after, end, err := window(from, to)
 	if err != nil {
 		return err
@@ -155,8 +134,11 @@ func mergeLines(ctx context.Context, q queryer, from, to time.Time, emit func(ob
 				best = s
 			}
 		}
-		if best == nil || !emit(best.line) {
+		if best == nil {
 			return nil
+		}
+		if err := emit(best.line); err != nil {
+			return err
 		}
 		if err := best.advance(); err != nil {
 			return err
@@ -238,6 +220,6 @@ func markLines(ctx context.Context, q queryer, from, to time.Time) ([]placed, er
 		out = append(out, placed{position{f.UnixNano(), -2}, objectlog.Line{At: f, Op: scalehist.OpAdd,
 			Object: objectlog.NewGap(strconv.Itoa(len(out)-n+1), objectlog.GapSpec{To: t, Kinds: g.Kinds, Why: g.Why})}})
 	}
-	sortPlaced(out)
+	slices.SortStableFunc(out, func(a, b placed) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
 	return out, nil
 }
