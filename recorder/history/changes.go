@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"iter"
 	"slices"
 	"time"
@@ -61,6 +62,19 @@ type changeRow struct {
 	version versionRow
 }
 
+func scanChange(rows *sql.Rows) (changeRow, error) {
+	var deleted bool
+	v, err := scanVersionAnd(rows, &deleted)
+	r := changeRow{op: scalehist.OpUpdate, version: v}
+	switch {
+	case deleted:
+		r.op = scalehist.OpDelete
+	case v.seq == v.objectID:
+		r.op = scalehist.OpAdd
+	}
+	return r, err
+}
+
 const changesQuery = `SELECT ` + versionColumns + `, v.ends IS NOT NULL FROM version v` + versionJoins + `WHERE v.seq > ? AND v.at > ? ORDER BY v.seq LIMIT ?`
 
 // changePager streams the journal from behind after to the instant end.
@@ -91,20 +105,12 @@ func changePager(ctx context.Context, q queryer, after position, end int64) (*pa
 		defer rows.Close()
 		var out []changeRow
 		for rows.Next() {
-			r := changeRow{op: scalehist.OpUpdate}
-			var deleted bool
-			if r.version, err = scanVersion(rows, &deleted); err != nil {
+			r, err := scanChange(rows)
+			if err != nil {
 				return nil, err
 			}
-			if r.version.at > end {
-				ended = true
+			if ended = r.version.at > end; ended {
 				break
-			}
-			switch {
-			case deleted:
-				r.op = scalehist.OpDelete
-			case r.version.seq == r.version.objectID:
-				r.op = scalehist.OpAdd
 			}
 			out = append(out, r)
 		}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -90,22 +91,14 @@ func (db *DB) Missed(ctx context.Context, from, to time.Time) ([]Missed, error) 
 		if err != nil {
 			return err
 		}
-		rows, err := q.QueryContext(ctx, missedQuery, after.at, end)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var m Missed
+		out, err = readRows(ctx, q, func(rows *sql.Rows) (m Missed, err error) {
 			var uid any
 			var f, t int64
-			if err := rows.Scan(&m.Kind, &m.Namespace, &m.Name, &uid, &f, &t, &m.Why); err != nil {
-				return err
-			}
+			err = rows.Scan(&m.Kind, &m.Namespace, &m.Name, &uid, &f, &t, &m.Why)
 			m.UID, m.From, m.Seen = stored.UIDFrom(uid), stored.FromNS(f), stored.FromNS(t)
-			out = append(out, m)
-		}
-		return rows.Err()
+			return m, err
+		}, missedQuery, after.at, end)
+		return err
 	})
 	return out, err
 }

@@ -63,20 +63,10 @@ const eventsQuery = `SELECT ` + eventColumns + `, s.at, s.seq, s.event_id,
 // eventPager streams every sighting in recorded order.
 func eventPager(ctx context.Context, q queryer, after position, to int64) *pager[eventRow] {
 	return &pager[eventRow]{last: eventRow{position: after}, fetch: func(after eventRow) ([]eventRow, error) {
-		rows, err := q.QueryContext(ctx, eventsQuery, after.at, after.seq, to, pageSize)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		var out []eventRow
-		for rows.Next() {
-			var r eventRow
-			if r.record, err = scanEvent(rows, &r.at, &r.seq, &r.id, &r.first); err != nil {
-				return nil, err
-			}
-			out = append(out, r)
-		}
-		return out, rows.Err()
+		return readRows(ctx, q, func(rows *sql.Rows) (r eventRow, err error) {
+			r.record, err = scanEvent(rows, &r.at, &r.seq, &r.id, &r.first)
+			return r, err
+		}, eventsQuery, after.at, after.seq, to, pageSize)
 	}}
 }
 

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -88,24 +89,14 @@ func usagePager(ctx context.Context, q queryer, after, to int64) *pager[usageRow
 	start := usageRow{at: after}
 	start.usage.Pod.Namespace = "\U0010FFFF" // behind every name: rows at exactly after are left out
 	return &pager[usageRow]{last: start, fetch: func(l usageRow) ([]usageRow, error) {
-		rows, err := q.QueryContext(ctx, `SELECT at, namespace, pod, container, cpu_milli, memory_bytes FROM usage
+		return readRows(ctx, q, func(rows *sql.Rows) (r usageRow, err error) {
+			u := &r.usage
+			err = rows.Scan(&r.at, &u.Pod.Namespace, &u.Pod.Name, &u.Container, &u.CPUMilli, &u.MemoryBytes)
+			u.At = stored.FromNS(r.at)
+			return r, err
+		}, `SELECT at, namespace, pod, container, cpu_milli, memory_bytes FROM usage
 			WHERE (at, namespace, pod, container) > (?, ?, ?, ?) AND at <= ? ORDER BY at, namespace, pod, container LIMIT ?`,
 			l.at, l.usage.Pod.Namespace, l.usage.Pod.Name, l.usage.Container, to, pageSize)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		var out []usageRow
-		for rows.Next() {
-			var r usageRow
-			u := &r.usage
-			if err := rows.Scan(&r.at, &u.Pod.Namespace, &u.Pod.Name, &u.Container, &u.CPUMilli, &u.MemoryBytes); err != nil {
-				return nil, err
-			}
-			u.At = stored.FromNS(r.at)
-			out = append(out, r)
-		}
-		return out, rows.Err()
 	}}
 }
 
@@ -117,29 +108,21 @@ type sampleRow struct {
 
 func samplePager(ctx context.Context, q queryer, after, to int64) *pager[sampleRow] {
 	return &pager[sampleRow]{last: sampleRow{at: after, name: "\U0010FFFF"}, fetch: func(l sampleRow) ([]sampleRow, error) {
-		rows, err := q.QueryContext(ctx, `SELECT s.at, r.name, r.labels, s.value FROM sample s JOIN series r ON r.id = s.series_id
-			WHERE s.at >= ?1 AND (s.at, r.name, r.labels) > (?1, ?2, ?3) AND s.at <= ?4 ORDER BY s.at, r.name, r.labels LIMIT ?5`,
-			l.at, l.name, l.labels, to, pageSize)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		var out []sampleRow
-		for rows.Next() {
-			var r sampleRow
+		return readRows(ctx, q, func(rows *sql.Rows) (r sampleRow, err error) {
 			if err := rows.Scan(&r.at, &r.name, &r.labels, &r.sample.Value); err != nil {
-				return nil, err
+				return r, err
 			}
 			r.sample.Value = stored.ValueFrom(r.sample.Value)
 			r.sample.Series, r.sample.At = r.name, stored.FromNS(r.at)
 			if r.labels != "{}" {
 				if err := readJSON(r.labels, &r.sample.Labels); err != nil {
-					return nil, fmt.Errorf("series %s: labels: %w", r.name, err)
+					return r, fmt.Errorf("series %s: labels: %w", r.name, err)
 				}
 			}
-			out = append(out, r)
-		}
-		return out, rows.Err()
+			return r, nil
+		}, `SELECT s.at, r.name, r.labels, s.value FROM sample s JOIN series r ON r.id = s.series_id
+			WHERE s.at >= ?1 AND (s.at, r.name, r.labels) > (?1, ?2, ?3) AND s.at <= ?4 ORDER BY s.at, r.name, r.labels LIMIT ?5`,
+			l.at, l.name, l.labels, to, pageSize)
 	}}
 }
 

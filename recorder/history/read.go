@@ -35,7 +35,10 @@ type versionRow struct {
 	objectAt  time.Time
 }
 
-func scanVersion(rows *sql.Rows, extra ...any) (versionRow, error) {
+func scanVersion(rows *sql.Rows) (versionRow, error) { return scanVersionAnd(rows) }
+
+// scanVersionAnd scans further columns as well.
+func scanVersionAnd(rows *sql.Rows, extra ...any) (versionRow, error) {
 	var v versionRow
 	var uid any
 	var created sql.NullInt64
@@ -217,7 +220,7 @@ func allAt(ctx context.Context, q queryer, ns int64) ([]versionRow, error) {
 func fetch(ctx context.Context, q queryer, live *liveSeqs) ([]versionRow, error) {
 	var out []versionRow
 	for part := range slices.Chunk(live.seqs, fetchSize) {
-		rows, err := readVersions(ctx, q, fetchQuery, seqsJSON(part))
+		rows, err := readRows(ctx, q, scanVersion, fetchQuery, seqsJSON(part))
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +243,7 @@ func fewAt(ctx context.Context, q queryer, ns int64, kinds []string) ([]versionR
 	}
 	var out []versionRow
 	for _, kind := range kinds {
-		rows, err := readVersions(ctx, q, fewQuery, ns, kind)
+		rows, err := readRows(ctx, q, scanVersion, fewQuery, ns, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -249,22 +252,26 @@ func fewAt(ctx context.Context, q queryer, ns int64, kinds []string) ([]versionR
 	return out, nil
 }
 
-func readVersions(ctx context.Context, q queryer, query string, args ...any) ([]versionRow, error) {
+// readRows are the rows of a query as scan reads them.
+func readRows[T any](ctx context.Context, q queryer, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var out []versionRow
+	var out []T
 	for rows.Next() {
-		v, err := scanVersion(rows)
+		r, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, v)
+		out = append(out, r)
 	}
 	return out, rows.Err()
 }
+
+// scanOne scans a row of one column.
+func scanOne[T any](rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }
 
 // read runs f in one read transaction, so that a recorder at work cannot change what it sees half-way.
 func (db *DB) read(ctx context.Context, what string, f func(q queryer) error) error {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/scalehist/scalehist"
@@ -62,18 +63,8 @@ func changeTimes(ctx context.Context, q queryer, after, end int64) ([]time.Time,
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.QueryContext(ctx, changeTimesQuery, max(after, b.at-1), end, b.at)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []time.Time
-	for rows.Next() {
-		var ns int64
-		if err := rows.Scan(&ns); err != nil {
-			return nil, err
-		}
-		out = append(out, stored.FromNS(ns))
-	}
-	return out, rows.Err()
+	return readRows(ctx, q, func(rows *sql.Rows) (time.Time, error) {
+		ns, err := scanOne[int64](rows)
+		return stored.FromNS(ns), err
+	}, changeTimesQuery, max(after, b.at-1), end, b.at)
 }

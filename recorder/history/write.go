@@ -363,59 +363,35 @@ func (t *txWriter) ids(e *stored.Object) (content, state, node int64, err error)
 }
 
 func (t *txWriter) contentID(b []byte) (int64, error) {
-	w, hash := t.w, stored.Hash(b)
-	if id, ok := w.contents[hash]; ok {
-		return id, nil
-	}
-	if _, err := t.exec(w.stmts.insertContent, hash[:], string(b)); err != nil {
-		return 0, err
-	}
-	var id int64
-	if err := t.row(w.stmts.findContent, hash[:]).Scan(&id); err != nil {
-		return 0, err
-	}
-	if len(w.contents) >= maxCached {
-		clear(w.contents)
-	}
-	w.contents[hash] = id
-	return id, nil
+	hash := stored.Hash(b)
+	return idOf(t, t.w.contents, hash, t.w.stmts.findContent, t.w.stmts.insertContent, 1, func() []any { return []any{hash[:], string(b)} })
 }
 
 func (t *txWriter) scopeID(s scope) (int64, error) {
-	w := t.w
-	if id, ok := w.scopes[s]; ok {
-		return id, nil
-	}
-	if _, err := t.exec(w.stmts.insertScope, s.kind, s.namespace, s.prefix); err != nil {
-		return 0, err
-	}
-	var id int64
-	if err := t.row(w.stmts.findScope, s.kind, s.namespace, s.prefix).Scan(&id); err != nil {
-		return 0, err
-	}
-	if len(w.scopes) >= maxCached {
-		clear(w.scopes)
-	}
-	w.scopes[s] = id
-	return id, nil
+	return idOf(t, t.w.scopes, s, t.w.stmts.findScope, t.w.stmts.insertScope, 3, func() []any { return []any{s.kind, s.namespace, s.prefix} })
 }
 
 func (t *txWriter) wordID(s string) (int64, error) {
-	w := t.w
-	if id, ok := w.words[s]; ok {
+	return idOf(t, t.w.words, s, t.w.stmts.findWord, t.w.stmts.insertWord, 1, func() []any { return []any{s} })
+}
+
+// idOf is the row of what is stored once: the one that is known by k, else the one that find gives for the first keys columns of row,
+// which insert makes where there is none.
+func idOf[K comparable](t *txWriter, known map[K]int64, k K, find, insert *sql.Stmt, keys int, row func() []any) (id int64, err error) {
+	if id, ok := known[k]; ok {
 		return id, nil
 	}
-	if _, err := t.exec(w.stmts.insertWord, s); err != nil {
+	columns := row()
+	if _, err := t.exec(insert, columns...); err != nil {
 		return 0, err
 	}
-	var id int64
-	if err := t.row(w.stmts.findWord, s).Scan(&id); err != nil {
+	if err := t.row(find, columns[:keys]...).Scan(&id); err != nil {
 		return 0, err
 	}
-	if len(w.words) >= maxCached {
-		clear(w.words)
+	if len(known) >= maxCached {
+		clear(known)
 	}
-	w.words[s] = id
+	known[k] = id
 	return id, nil
 }
 
