@@ -230,16 +230,9 @@ func (f *generateFlags) writeHistory(cmd *cobra.Command, s console.IO, l *genera
 
 // writeLines makes a history of lines that are made one by one.
 func writeLines(ctx context.Context, s console.IO, lines func(func(objectlog.Line) error) error, to string, o transfer.ImportOptions) (transfer.ImportReport, error) {
-	in, out := io.Pipe()
-	go func() {
-		w := objectlog.NewWriter(out, false)
-		err := lines(w.Write)
-		out.CloseWithError(errors.Join(err, w.Close()))
-	}()
 	progress := s.NewProgress("writing lines", -1)
 	o.Progress = func(lines int64) { progress.Set(lines, "") }
-	report, err := transfer.Import(ctx, in, to, o)
-	in.CloseWithError(err) // ends the writer where the import failed
+	report, err := transfer.ImportLines(ctx, to, o, lines)
 	var exists *dbfile.ExistsError
 	if errors.As(err, &exists) {
 		return report, fmt.Errorf("%s exists already: choose another name, or replace it with --overwrite", exists.Path)

@@ -167,7 +167,7 @@ func TestFixtures(t *testing.T) {
 			}
 		}
 		log := exported(t, src)
-		err := read(strings.NewReader(log), src, func(l objectlog.Line) error {
+		eachLine(t, src, func(l objectlog.Line) {
 			add(l.Object.GetName())
 			add(l.Object.GetNamespace())
 			for k, v := range l.Object.GetLabels() {
@@ -178,11 +178,7 @@ func TestFixtures(t *testing.T) {
 				}
 			}
 			add(string(l.Object.GetUID()))
-			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, m := range regexp.MustCompile(`"image":"([^"]*)"`).FindAllStringSubmatch(log, -1) {
 			if !autoscalerImage(m[1]) {
 				add(m[1])

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
 // Cut copies the window [from, to] of src into a new history at dst: the objects at from, and what happened until to.
@@ -21,21 +21,11 @@ func Cut(ctx context.Context, src, dst string, from, to time.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	r, w := io.Pipe()
-	exported := make(chan error, 1)
-	go func() {
-		err := Export(ctx, db, w, from, to, ExportOptions{})
-		exported <- errors.Join(err, w.CloseWithError(err))
-	}()
-	_, err = Import(ctx, r, dst, ImportOptions{Name: src, Cluster: meta["cluster"]})
-	stop := r.CloseWithError(errStopped)
-	if e := <-exported; e != nil && !errors.Is(e, errStopped) && err == nil {
-		err = e
-	}
-	if err = errors.Join(err, stop); err != nil {
+	_, err = ImportLines(ctx, dst, ImportOptions{Name: src, Cluster: meta["cluster"]}, func(write func(objectlog.Line) error) error {
+		return db.Lines(ctx, from, to, write)
+	})
+	if err != nil {
 		return fmt.Errorf("cut %s: %w", src, err)
 	}
 	return nil
 }
-
-var errStopped = errors.New("import ended")

@@ -70,6 +70,25 @@ func Import(ctx context.Context, r io.Reader, dst string, o ImportOptions) (repo
 	return report, nil
 }
 
+// ImportLines is Import of the log that lines writes, one by one. An error of lines ends the import; write fails where the import has.
+func ImportLines(ctx context.Context, dst string, o ImportOptions, lines func(write func(objectlog.Line) error) error) (ImportReport, error) {
+	in, out := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		w := objectlog.NewWriter(out, false)
+		err := errors.Join(lines(w.Write), w.Close())
+		written <- errors.Join(err, out.CloseWithError(err))
+	}()
+	report, err := Import(ctx, in, dst, o)
+	stop := in.CloseWithError(errStopped)
+	if e := <-written; e != nil && !errors.Is(e, errStopped) && err == nil {
+		err = e
+	}
+	return report, errors.Join(err, stop)
+}
+
+var errStopped = errors.New("import ended")
+
 type importer struct {
 	name        string
 	in          *objectlog.Reader
