@@ -118,7 +118,7 @@ type Stats struct {
 	Events    []ReasonCount `json:"events"`
 	Usages    int64         `json:"usages"`
 	Samples   int64         `json:"samples"`
-	FileBytes int64         `json:"dbfile.Size"`
+	FileBytes int64         `json:"fileBytes"`
 }
 
 // WriteCounts says what a Writer did with the entries it was given.
