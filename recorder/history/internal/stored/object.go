@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,7 +94,7 @@ func Encode(o scalehist.Object) (e Object, ok bool, err error) {
 }
 
 // bareContents are the contents of objects that say nothing, by kind.
-var bareContents = func() map[string]string {
+var bareContents = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for kind, info := range kinds {
 		if info.custom {
@@ -106,7 +107,7 @@ var bareContents = func() map[string]string {
 		out[kind] = string(b)
 	}
 	return out
-}()
+})
 
 func isBare(o scalehist.Object, content []byte) bool {
 	switch o := o.(type) {
@@ -115,7 +116,7 @@ func isBare(o scalehist.Object, content []byte) bool {
 	case *unstructured.Unstructured:
 		return isBareCustom(o)
 	}
-	return string(content) == bareContents[objectlog.KindOf(o)]
+	return string(content) == bareContents()[objectlog.KindOf(o)]
 }
 
 // Hash is the content address: 16 bytes of SHA-256, enough for any number of contents a file can hold.
