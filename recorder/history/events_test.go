@@ -71,3 +71,13 @@ func TestRepeatedEventsAreKept(t *testing.T) {
 		t.Errorf("stats (-want +got):\n%s", diff)
 	}
 }
+
+// TestStatsAsJSON: inspections and the web API have these names.
+func TestStatsAsJSON(t *testing.T) {
+	want := `{"kinds":[{"kind":"Pod","objects":1,"versions":2,"contents":3}],"events":[{"reason":"r","events":4,"occurrences":5}],"usages":6,"samples":7,"fileBytes":8}`
+	got := asJSON(history.Stats{Kinds: []history.KindStats{{Kind: "Pod", Objects: 1, Versions: 2, Contents: 3}},
+		Events: []history.ReasonCount{{Reason: "r", Events: 4, Occurrences: 5}}, Usages: 6, Samples: 7, FileBytes: 8})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
