@@ -23,6 +23,7 @@ import (
 	"github.com/scalehist/scalehist/recommender/vertical/env"
 	"github.com/scalehist/scalehist/recommender/vertical/trial"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // vpaKind is how a history calls VerticalPodAutoscalers.
@@ -40,7 +41,7 @@ func Read(ctx context.Context, db *history.DB, from, to time.Time) ([]*trial.Wor
 	if start, _ := db.Span(); !from.After(start) {
 		begin = time.Time{} // with what was measured at the very start
 	}
-	for u, err := range db.LimitedUsages(ctx, begin, to) {
+	for u, err := range observed.LimitedUsages(ctx, db, begin, to) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("read usage: %w", err)
 		}
@@ -207,7 +208,7 @@ func (r *reader) workloadOf(p *corev1.Pod) string {
 	return w.String()
 }
 
-func (r *reader) usage(u history.LimitedUsage) {
+func (r *reader) usage(u observed.LimitedUsage) {
 	l := r.byName[u.Pod]
 	if l == nil {
 		r.orphans++

@@ -15,6 +15,7 @@ import (
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/fsck"
 	"github.com/scalehist/scalehist/virtualca/config"
 )
@@ -81,7 +82,7 @@ func (in *Input) readable() bool { return in.OpenErr == nil && in.LoadErr == nil
 func load(ctx context.Context, path string, window func(first, last time.Time) (from, to time.Time, err error)) (in *Input, err error) {
 	in = &Input{Path: path}
 	db, err := history.Open(ctx, path)
-	var missing *history.MissingError
+	var missing *dbfile.MissingError
 	switch {
 	case errors.As(err, &missing) || ctx.Err() != nil:
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
 
@@ -40,11 +41,11 @@ var eventRules = []Rule{
 const loop = 10 * time.Second
 
 // growths are the scale-ups that events of the window state. Events that only repeat in the window are left out.
-func (in *Input) growths() []history.Growth {
-	var out []history.Growth
+func (in *Input) growths() []observed.Growth {
+	var out []observed.Growth
 	for _, e := range in.Events {
 		if !e.ObservedAt.Before(in.From) {
-			out = append(out, e.Growths()...)
+			out = append(out, observed.Growths(e)...)
 		}
 	}
 	return out

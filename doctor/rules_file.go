@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/fsck"
 )
 
@@ -40,7 +41,7 @@ var fileRules = []Rule{
 
 func damaged(_ context.Context, in *Input) ([]Finding, error) {
 	var out []Finding
-	var corrupt *history.CorruptError
+	var corrupt *dbfile.CorruptError
 	switch {
 	case errors.As(in.OpenErr, &corrupt):
 		out = append(out, Finding{Message: corrupt.Detail})
@@ -52,15 +53,15 @@ func damaged(_ context.Context, in *Input) ([]Finding, error) {
 
 // refused: the store knows what the file is, and does not read it.
 func refused(err error) bool {
-	var foreign *history.ForeignError
-	var empty *history.EmptyError
+	var foreign *dbfile.ForeignError
+	var empty *dbfile.EmptyError
 	var version *history.VersionError
 	return errors.As(err, &foreign) || errors.As(err, &empty) || errors.As(err, &version)
 }
 
 func foreign(_ context.Context, in *Input) ([]Finding, error) {
-	var foreign *history.ForeignError
-	var empty *history.EmptyError
+	var foreign *dbfile.ForeignError
+	var empty *dbfile.EmptyError
 	switch {
 	case errors.As(in.OpenErr, &foreign):
 		return []Finding{{Message: "it is " + foreign.What}}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
 // scene is what the window shows, indexed once for all rules. Its slices are in order of first sight.
@@ -38,7 +39,7 @@ func (r ref) String() string {
 }
 
 func refOf(o scalehist.Object) ref {
-	return ref{history.KindOf(o), o.GetNamespace(), o.GetName()}
+	return ref{objectlog.KindOf(o), o.GetNamespace(), o.GetName()}
 }
 
 // sighting is an object and when it was seen so.

@@ -21,6 +21,7 @@ import (
 	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recommender/horizontal/hpa"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // webSet is the workload of the day's fixture that grows in the morning: its pods ask for 900m each.
@@ -220,7 +221,7 @@ func withLines(t *testing.T, lines func(db *history.DB, start time.Time) []map[s
 	}
 	start, _ := db.Span()
 	var log bytes.Buffer
-	err = db.Export(t.Context(), &log, time.Time{}, time.Time{}, history.ExportOptions{})
+	err = transfer.Export(t.Context(), db, &log, time.Time{}, time.Time{}, transfer.ExportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func withLines(t *testing.T, lines func(db *history.DB, start time.Time) []map[s
 		log.Write(append(line, '\n'))
 	}
 	path := filepath.Join(t.TempDir(), "recording.db")
-	_, err = history.Import(t.Context(), &log, path, history.ImportOptions{Name: "with more"})
+	_, err = transfer.Import(t.Context(), &log, path, transfer.ImportOptions{Name: "with more"})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}

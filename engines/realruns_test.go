@@ -19,7 +19,7 @@ import (
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/internal/goldentest"
 	"github.com/scalehist/scalehist/internal/plural"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 const (
@@ -52,7 +52,7 @@ func (r *realRun) play(t *testing.T, n int) {
 		t.Fatal(err)
 	}
 	db := filepath.Join(t.TempDir(), r.name+".db")
-	if _, err := history.Import(t.Context(), io.Reader(z), db, history.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), io.Reader(z), db, transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for seed := range n {

@@ -17,6 +17,7 @@ import (
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/goldentest"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 var update = flag.Bool("update", false, "rewrite the table of docs/verdict.md")
@@ -70,7 +71,7 @@ func recordings(t *testing.T) []recording {
 			t.Fatal(err)
 		}
 		db := filepath.Join(t.TempDir(), name+".db")
-		_, err = history.Import(t.Context(), log, db, history.ImportOptions{Name: name})
+		_, err = transfer.Import(t.Context(), log, db, transfer.ImportOptions{Name: name})
 		if cerr := log.Close(); cerr != nil {
 			t.Error(cerr)
 		}

@@ -17,7 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
 // recordsAutoscalers records custom resources that scale workloads, which are looked for in the cluster itself: whatever
@@ -109,7 +109,7 @@ func TestCheckpointsOncePerHour(t *testing.T) {
 	if diff := cmp.Diff([]string{"add 1", "update 61", "update 121", "delete 200", "add 201"}, got); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
-	for _, k := range slices.Concat(history.AutoscalingKinds(), history.WorkloadKinds()) {
+	for _, k := range slices.Concat(objectlog.AutoscalingKinds(), objectlog.WorkloadKinds()) {
 		if !slices.Contains(Kinds(), k) {
 			t.Errorf("%s is not recorded", k)
 		}

@@ -19,7 +19,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 // childRole names the environment variable that makes this test binary another program: a role in children.
@@ -217,7 +217,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 		}
 	}()
 	err = r.Run(ctx)
-	var locked *history.LockedError
+	var locked *dbfile.LockedError
 	if !errors.As(err, &locked) || locked.PID != first.cmd.Process.Pid {
 		t.Errorf("second recorder: %v, want a LockedError with PID %d", err, first.cmd.Process.Pid)
 	}

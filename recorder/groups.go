@@ -19,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/snapshot"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
 
@@ -259,7 +260,7 @@ func groupView(n *corev1.Node) *corev1.Node {
 
 // apiNodeGroup turns a node group read from a history back into the object that was written.
 func apiNodeGroup(g scalehist.NodeGroup) *v1alpha1.NodeGroup {
-	out := history.NodeGroupObject(g)
+	out := snapshot.NodeGroupObject(g)
 	out.Annotations = map[string]string{sources.BoundsFrom: sources.FromNodes, sources.TargetSizeFrom: sources.FromNodes}
 	return out
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 // GoneError: the history was removed, or another file put in its place, while it was recorded. What had been written is
@@ -54,7 +54,7 @@ func (w *writer) persist(ctx context.Context, f func() error) error {
 			w.r.trouble.set(ctx, partHistory, "")
 			return w.inPlace() // else it went into a file that has no name any more
 		}
-		if !history.Passing(err) || w.r.translate != nil { // virtual time may stand still: nothing would try again
+		if !dbfile.Passing(err) || w.r.translate != nil { // virtual time may stand still: nothing would try again
 			return err
 		}
 		why := fmt.Sprintf("the history cannot be written: %v", err)

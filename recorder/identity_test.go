@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 const importedLog = `{"at":"2026-01-01T00:00:00Z","op":"add","object":{"apiVersion":"v1","kind":"Node","metadata":{"name":"far"}}}`
@@ -36,7 +37,7 @@ func refused(t *testing.T, path string) error {
 
 func TestRefusesAnImport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.db")
-	if _, err := history.Import(t.Context(), strings.NewReader(importedLog), path, history.ImportOptions{Name: "a/trace.jsonl"}); err != nil {
+	if _, err := transfer.Import(t.Context(), strings.NewReader(importedLog), path, transfer.ImportOptions{Name: "a/trace.jsonl"}); err != nil {
 		t.Fatal(err)
 	}
 	err := refused(t, path)

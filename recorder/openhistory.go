@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 // openHistory opens the history to write to. Readers of a history that nobody recorded into keep a writer out while they read: it waits for
@@ -13,7 +14,7 @@ import (
 func (r *Recorder) openHistory(ctx context.Context, identity string) (*history.Writer, error) {
 	for {
 		store, err := history.Create(context.WithoutCancel(ctx), r.o.Path, history.Options{Cluster: r.o.Cluster, Identity: identity, Source: r.o.Source})
-		if !history.InUse(err) {
+		if !dbfile.InUse(err) {
 			r.trouble.set(ctx, partHistory, "")
 			return store, err
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // TestReadersAreWaitedFor: who reads a history that is to be continued, for longer than SQLite waits, does not end the new recording.
@@ -32,7 +33,7 @@ func TestReadersAreWaitedFor(t *testing.T) {
 	read := make(chan error, 1)
 	go func() {
 		from, to := db.Span()
-		err := db.Export(t.Context(), in, from, to, history.ExportOptions{})
+		err := transfer.Export(t.Context(), db, in, from, to, transfer.ExportOptions{})
 		read <- errors.Join(err, in.Close(), db.Close())
 	}()
 	if _, err := out.Read(make([]byte, 1)); err != nil {

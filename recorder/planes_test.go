@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
 // anotherCluster is an API server of the test's own.
@@ -207,7 +207,7 @@ spec: {replicas: 1}
 	}
 	late := []string{}
 	for _, o := range snapshotAt(t, db, last).Objects.Custom {
-		late = append(late, history.KindOf(o)+" "+o.GetName())
+		late = append(late, objectlog.KindOf(o)+" "+o.GetName())
 	}
 	want := []string{"MachineDeployment.machine.sapcloud.io " + shoot + "-workers-z1", "MachineSet.machine.sapcloud.io late"}
 	if diff := cmp.Diff(want, late); diff != "" {
@@ -218,11 +218,11 @@ spec: {replicas: 1}
 	flags[len(flags)-2], flags[len(flags)-1] = "--cloud-config=***", "--api-token=***"
 	for at, expander := range map[time.Time]string{first: "--expander=least-waste", second: "--expander=priority"} {
 		flags[0] = expander
-		settings, err := db.SettingsAt(t.Context(), at)
+		snapshot, err := db.SnapshotAt(t.Context(), at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(flags, settings.Flags); diff != "" {
+		if diff := cmp.Diff(flags, snapshot.CASettings.Flags); diff != "" {
 			t.Errorf("flags (-want +got):\n%s", diff)
 		}
 	}
@@ -240,12 +240,12 @@ func TestPrioritiesWithoutAutoscaler(t *testing.T) {
 	rec.flush()
 	at := rec.now()
 	rec.end()
-	settings, err := open(t, path).SettingsAt(t.Context(), at)
+	snapshot, err := open(t, path).SnapshotAt(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if settings.Priorities != "10: [.*]" || len(settings.Flags) != 1 {
-		t.Errorf("settings %+v, want the priorities and the flag", settings)
+	if snapshot.CASettings.Priorities != "10: [.*]" || len(snapshot.CASettings.Flags) != 1 {
+		t.Errorf("settings %+v, want the priorities and the flag", snapshot.CASettings)
 	}
 }
 

@@ -108,7 +108,7 @@ func New(cfg *rest.Config, o Options) (*Recorder, error) {
 
 // Run records until ctx ends, then writes everything that was queued, closes the recording and the file, and returns
 // nil. It returns an error when the cluster cannot be listed at the start (but see Options.Wait), the history is removed
-// under it (GoneError), or another process records into it (history.LockedError). An API server that goes away later, a
+// under it (GoneError), or another process records into it (dbfile.LockedError). An API server that goes away later, a
 // disk that is full and credentials that expire are trouble (Stats): it tries again until they pass.
 func (r *Recorder) Run(ctx context.Context) (err error) {
 	if r.ran.Swap(true) {

@@ -26,6 +26,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
 
@@ -374,11 +375,11 @@ func TestSecretsStayOut(t *testing.T) {
 	if strings.Contains(string(data), canary) {
 		t.Error("a secret value reached the file")
 	}
-	settings, err := open(t, path).SettingsAt(t.Context(), at)
+	snapshot, err := open(t, path).SnapshotAt(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"--expander=least-waste"}, settings.Flags); diff != "" {
+	if diff := cmp.Diff([]string{"--expander=least-waste"}, snapshot.CASettings.Flags); diff != "" {
 		t.Errorf("autoscaler flags (-want +got):\n%s", diff)
 	}
 }
@@ -491,7 +492,7 @@ func TestRefusesASecondRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = second.Run(t.Context())
-	var locked *history.LockedError
+	var locked *dbfile.LockedError
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
 		t.Errorf("second recorder: %v, want a LockedError with PID %d", err, os.Getpid())
 	}

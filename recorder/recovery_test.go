@@ -20,6 +20,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
 // patience is how long a test waits for what must come: no machine is that slow, so it has hung.
@@ -475,7 +476,7 @@ func checkJumps(t *testing.T, db *history.DB, ns string, end time.Time) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := change.Object; o.GetNamespace() == ns && history.KindOf(o) == "Pod" {
+		if o := change.Object; o.GetNamespace() == ns && objectlog.KindOf(o) == "Pod" {
 			order = append(order, o.GetName())
 		}
 	}

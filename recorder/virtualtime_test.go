@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
 
@@ -75,7 +76,7 @@ func play(t *testing.T, ns string) string {
 		t.Errorf("the history spans %s to %s, want virtual time only", from, to)
 	}
 	var out bytes.Buffer
-	if err := db.Export(t.Context(), &out, from, to, history.ExportOptions{}); err != nil {
+	if err := transfer.Export(t.Context(), db, &out, from, to, transfer.ExportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

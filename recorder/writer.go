@@ -13,6 +13,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
 // aliveInterval is how often a quiet recording notes that it watches: what a crash would turn into a gap at most.
@@ -357,5 +358,5 @@ func sortEntries(list []history.Entry) {
 }
 
 func kindOf(e *history.Entry) string {
-	return history.KindOf(e.Change.Object)
+	return objectlog.KindOf(e.Change.Object)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/assets"
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/internal/realprogram"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // Options say what runs a scenario, and how often.
@@ -76,7 +76,7 @@ func importFirst(ctx context.Context, s *Scenario, o Options, first *truth.Run) 
 		return err
 	}
 	// An interrupt ends the runs; what they did is still written.
-	_, err = history.Import(context.WithoutCancel(ctx), f, path, history.ImportOptions{Name: s.Name})
+	_, err = transfer.Import(context.WithoutCancel(ctx), f, path, transfer.ImportOptions{Name: s.Name})
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist/harness/truth"
 	"github.com/scalehist/scalehist/internal/caflags"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -123,7 +124,7 @@ func open(ctx context.Context, path string) (*history.DB, func() error, error) {
 	}
 	remove := func() error { return os.RemoveAll(dir) }
 	to := filepath.Join(dir, "recording.db")
-	if _, err := history.Import(ctx, f, to, history.ImportOptions{Name: path}); err != nil {
+	if _, err := transfer.Import(ctx, f, to, transfer.ImportOptions{Name: path}); err != nil {
 		return nil, nil, errors.Join(err, remove())
 	}
 	db, err := history.Open(ctx, to)

@@ -15,6 +15,8 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/internal/plaintext"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 	"github.com/scalehist/scalehist/report/html"
 )
 
@@ -70,10 +72,10 @@ func saveWindow(ctx context.Context, to, source string, r *scalehist.ReplayRepor
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	window := filepath.Join(dir, HistoryFile)
-	if err := history.Cut(ctx, source, window, from, until); err != nil {
+	if err := transfer.Cut(ctx, source, window, from, until); err != nil {
 		return err
 	}
-	return history.Place(ctx, window, to, true)
+	return dbfile.Place(ctx, window, to, true)
 }
 
 func same(a, b string) bool {

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // priorityConfigMap is what upstream's priority expander reads (--expander=priority).
@@ -44,7 +44,7 @@ func (r *recorded) seenLoops() (seen []time.Time, started time.Time) {
 		}
 	}
 	for _, e := range r.events {
-		inLoop := loopReasons[e.Reason] && strings.Contains(e.Component, "cluster-autoscaler") || e.Reason == "ScaleDown" && e.Message == history.MarkedForRemoval
+		inLoop := loopReasons[e.Reason] && strings.Contains(e.Component, "cluster-autoscaler") || e.Reason == "ScaleDown" && e.Message == observed.MarkedForRemoval
 		if inLoop && e.ObservedAt.After(from) && !e.ObservedAt.After(to) {
 			seen = append(seen, e.ObservedAt)
 		}

@@ -17,6 +17,8 @@ import (
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/internal/moment"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
+	"github.com/scalehist/scalehist/recorder/history/snapshot"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 )
 
@@ -183,7 +185,7 @@ func readWindow(ctx context.Context, db *history.DB, w Window) (*recorded, error
 	if rec.events, err = db.Events(ctx, history.EventFilter{To: rec.end}); err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
-	rec.departed = history.Departed(rec.initial)
+	rec.departed = observed.Departed(rec.initial)
 	rec.groups = rec.initialGroups()
 	rec.lifetimes()
 	return rec, nil
@@ -230,7 +232,7 @@ func historyName(path string) string {
 // initialGroups are the node groups at the start. A target size ahead of the nodes is kept: those nodes are on their way.
 func (r *recorded) initialGroups() []scalehist.NodeGroup {
 	groups := slices.Clone(r.initial.NodeGroups)
-	sizes := history.SizesAt(r.initial)
+	sizes := observed.SizesAt(r.initial)
 	for i := range groups {
 		groups[i].TargetSize = sizes[groups[i].Name]
 	}
@@ -291,12 +293,12 @@ func (r *recorded) groupChanges() []GroupChange {
 		case ch.Op == scalehist.OpDelete:
 			continue
 		case !known:
-			last[o.Name] = history.NodeGroup(o)
+			last[o.Name] = snapshot.NodeGroup(o)
 			out = append(out, GroupChange{At: ch.At, Op: scalehist.OpAdd, Group: last[o.Name]})
 			continue
 		}
 		next := was
-		now := history.NodeGroup(o)
+		now := snapshot.NodeGroup(o)
 		next.MinSize, next.MaxSize, next.GuessedMax, next.Options = now.MinSize, now.MaxSize, now.GuessedMax, now.Options
 		if next.GuessedMax {
 			next.MaxSize = max(next.MaxSize, r.seenAtOnce[o.Name])

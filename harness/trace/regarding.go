@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // podsOfEvents finds the pods that events are about.
@@ -30,5 +31,5 @@ func (p podsOfEvents) of(e history.Event) *life {
 		return p.lives[e.Regarding.UID]
 	}
 	had := p.byName[types.NamespacedName{Namespace: e.Regarding.Namespace, Name: e.Regarding.Name}]
-	return history.Meant(had, func(l *life) time.Time { return l.createdAt }, e.ObservedAt)
+	return observed.Meant(had, func(l *life) time.Time { return l.createdAt }, e.ObservedAt)
 }

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // StartUps are how long pods take from their node to Ready, as a recording shows it or as they were given.
@@ -36,7 +38,7 @@ func (s *StartUps) Of(p *corev1.Pod) time.Duration {
 
 // StartUps reads how long the pods of a window took to start.
 func (r *Recording) StartUps(ctx context.Context, w Window) (*StartUps, error) {
-	lives, err := r.db.PodLives(ctx, w.From, w.To)
+	lives, err := observed.PodLives(ctx, r.db, w.From, w.To)
 	if err != nil {
 		return nil, err
 	}

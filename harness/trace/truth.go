@@ -9,7 +9,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // truth is what really happened, nil when the recording shows no autoscaler at work: a bare trace of pods proves
@@ -17,18 +17,18 @@ import (
 // sent within five minutes, so events are the second choice.
 func (r *recorded) truth() *scalehist.RecordedTruth {
 	t := &scalehist.RecordedTruth{
-		Source: history.StepsFromSizes, ScaledUpNodeGroups: map[string]int{}, ScaledDownNodeGroups: map[string]int{},
+		Source: observed.StepsFromSizes, ScaledUpNodeGroups: map[string]int{}, ScaledDownNodeGroups: map[string]int{},
 		FinalSizes: map[string]int{}, Steps: r.sizeSteps(),
 	}
 	if len(t.Steps) == 0 {
 		if steps := r.eventSteps(); len(steps) > 0 {
-			t.Source, t.Steps = history.StepsFromEvents, steps
+			t.Source, t.Steps = observed.StepsFromEvents, steps
 		}
 	}
 	if len(t.Steps) == 0 && len(r.initial.CASettings.Flags) == 0 {
 		return nil
 	}
-	t.Steps = history.NamePods(t.Steps, r.eventsAfter())
+	t.Steps = observed.NamePods(t.Steps, r.eventsAfter())
 	groups := r.groups
 	for _, name := range slices.Sorted(maps.Keys(r.late)) {
 		groups = append(slices.Clip(groups), r.late[name].group)
@@ -90,13 +90,13 @@ func sum(t *scalehist.RecordedTruth, groups []scalehist.NodeGroup) {
 
 // sizeSteps are the changes of recorded target sizes.
 func (r *recorded) sizeSteps() []scalehist.RecordedStep {
-	var sizes []history.NodeGroupSize
+	var sizes []observed.NodeGroupSize
 	for _, ch := range r.changes {
 		if g, ok := ch.Object.(*v1alpha1.NodeGroup); ok {
-			sizes = append(sizes, history.NodeGroupSize{At: ch.At, NodeGroup: g.Name, TargetSize: int(g.Spec.TargetSize), Deleted: ch.Op == scalehist.OpDelete})
+			sizes = append(sizes, observed.NodeGroupSize{At: ch.At, NodeGroup: g.Name, TargetSize: int(g.Spec.TargetSize), Deleted: ch.Op == scalehist.OpDelete})
 		}
 	}
-	return history.StepsOfSizes(r.initialSizes(), sizes)
+	return observed.StepsOfSizes(r.initialSizes(), sizes)
 }
 
 func (r *recorded) initialSizes() map[string]int {
@@ -113,14 +113,14 @@ func (r *recorded) eventSteps() []scalehist.RecordedStep {
 	for name, g := range r.late {
 		size[name] = g.group.TargetSize
 	}
-	nodes := history.NewNodes(r.groupOf)
+	nodes := observed.NewNodes(r.groupOf)
 	for _, n := range r.initial.Objects.Nodes {
 		nodes.See(n, r.start)
 	}
 	for _, ch := range r.changes {
 		nodes.Change(ch)
 	}
-	return slices.DeleteFunc(history.StepsOfEvents(size, r.start, r.events, nodes), func(s scalehist.RecordedStep) bool {
+	return slices.DeleteFunc(observed.StepsOfEvents(size, r.start, r.events, nodes), func(s scalehist.RecordedStep) bool {
 		_, known := size[s.NodeGroup]
 		return !known
 	})

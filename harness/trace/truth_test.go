@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // stepLines writes steps as "+10s std 1->3 [default/web-1]".
@@ -68,7 +68,7 @@ func TestTruth(t *testing.T) {
 		{
 			name: "events: scale-downs by their marks, once a node",
 			log: two().add(0, node("std-b", "std"), node("std-c", "std")).
-				add(1*sec, event("d1", "ScaleDown", "Node", "std-b", history.MarkedForRemoval), event("d2", "ScaleDown", "Node", "std-b", history.MarkedForRemoval)).
+				add(1*sec, event("d1", "ScaleDown", "Node", "std-b", observed.MarkedForRemoval), event("d2", "ScaleDown", "Node", "std-b", observed.MarkedForRemoval)).
 				add(2*sec, event("d3", "ScaleDown", "Node", "std-c", "nodes removed by cluster autoscaler")).
 				add(3*sec, grown(1, "web-1", "{std 2->3 (max: 5)}")),
 			wantSource: "events", wantSteps: []string{"+1s std 3->2", "+3s std 2->3 [default/web-1]"},
@@ -77,10 +77,10 @@ func TestTruth(t *testing.T) {
 		{
 			name: "events: a node that took the name of one that was removed is removed as well, whatever group it is in",
 			log: two().update(0, group("std", 2)).add(0, node("std-b", "std")).
-				add(1*sec, byName(event("d1", "ScaleDown", "Node", "std-b", history.MarkedForRemoval))).
+				add(1*sec, byName(event("d1", "ScaleDown", "Node", "std-b", observed.MarkedForRemoval))).
 				remove(10*sec, node("std-b", "std")).add(60*sec, with(node("std-b", "big"), "metadata.uid", "std-b2")).
 				add(61*sec, grown(1, "web-1", "{big 0->1 (max: 5)}")).
-				add(90*sec, byName(event("d2", "ScaleDown", "Node", "std-b", history.MarkedForRemoval)), byName(event("d3", "ScaleDown", "Node", "std-b", history.MarkedForRemoval))),
+				add(90*sec, byName(event("d2", "ScaleDown", "Node", "std-b", observed.MarkedForRemoval)), byName(event("d3", "ScaleDown", "Node", "std-b", observed.MarkedForRemoval))),
 			wantSource: "events", wantSteps: []string{"+1s std 2->1", "+1m1s big 0->1 [default/web-1]", "+1m30s big 1->0"},
 			wantUp: map[string]int{"big": 1}, wantDown: map[string]int{"std": 1, "big": 1}, wantFinal: map[string]int{"std": 1, "big": 0},
 		},

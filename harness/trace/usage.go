@@ -15,6 +15,7 @@ import (
 	"github.com/scalehist/scalehist/harness/kvcl/podlife"
 	"github.com/scalehist/scalehist/load"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 const daemonSet = "DaemonSet"
@@ -30,7 +31,7 @@ func (r *Recording) Load(ctx context.Context, w Window) ([]load.Series, []string
 	if err := u.owned(ctx, r.db, w); err != nil {
 		return nil, nil, fmt.Errorf("read pods: %w", err)
 	}
-	for s, err := range r.db.LimitedUsages(ctx, w.From, w.To) {
+	for s, err := range observed.LimitedUsages(ctx, r.db, w.From, w.To) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("read usage: %w", err)
 		}
@@ -69,7 +70,7 @@ type containerOf struct {
 // usageOf is what one container of a workload used, over all its pods.
 type usageOf struct {
 	containerOf
-	last             map[types.NamespacedName]history.LimitedUsage
+	last             map[types.NamespacedName]observed.LimitedUsage
 	cpu, memory      []load.Point
 	measured         time.Time // last
 	changed          bool
@@ -152,7 +153,7 @@ func (u *usages) turn(at time.Time) {
 }
 
 // take adds a sample.
-func (u *usages) take(sample history.LimitedUsage) {
+func (u *usages) take(sample observed.LimitedUsage) {
 	ref, ok := u.of[sample.Pod]
 	if !ok {
 		return
@@ -160,7 +161,7 @@ func (u *usages) take(sample history.LimitedUsage) {
 	key := containerOf{ref, sample.Container}
 	s := u.byName[key]
 	if s == nil {
-		s = &usageOf{containerOf: key, last: map[types.NamespacedName]history.LimitedUsage{}}
+		s = &usageOf{containerOf: key, last: map[types.NamespacedName]observed.LimitedUsage{}}
 		u.byName[key] = s
 		u.list = append(u.list, s)
 	}

@@ -120,6 +120,14 @@ var rules = []rule{
 		"the API knows requests; histories become requests in the command line"},
 	{"recorder/history/...", []string{"recorder", "recorder/sources/...", "recorder/web/...", "k8s.io/client-go/kubernetes"},
 		"the store has no cluster to talk to"},
+	{"recorder/history/internal/stored", []string{"recorder/history", "recorder/history/dbfile", "database/sql"},
+		"an object is taken apart without knowing which columns its parts are in"},
+	{"recorder/history/dbfile", []string{"recorder/history", "recorder/history/internal/stored", "recorder/history/objectlog"},
+		"a file is named, locked and replaced without knowing what is in it"},
+	{"recorder/history", []string{"recorder/history/transfer", "recorder/history/observed"},
+		"what reads a history and what makes one of a log go through what the store exports"},
+	{"recorder/history/snapshot", []string{"recorder/history", "recorder/history/internal/stored", "recorder/history/dbfile"},
+		"objects become a snapshot whoever stores them"},
 	{"recorder/sources/...", []string{"recorder", "recorder/web/...", "recorder/history/..."},
 		"a node-group source turns nodes into node groups and stores nothing"},
 	{"recorder/service/...", []string{"recorder/web/..."},
@@ -132,6 +140,7 @@ var rules = []rule{
 
 type goPackage struct {
 	ImportPath string
+	Dir        string
 	Name       string
 	Imports    []string
 	Deps       []string
@@ -183,8 +192,8 @@ var owned = []struct {
 }{
 	{"github.com/onsi/...", []string{"scenarios/..."}, nil, "assertions are for tests; the matchers of harness/expect need none of it"},
 	{"pgregory.net/rapid", []string{"harness/kvcl/crosscheck"}, nil, "programs are drawn in tests"},
-	{"modernc.org/sqlite", []string{"recorder/history", "recorder/history/fsck", "cmd/internal/attack", "internal/docstore"}, breakers, "the stores know SQL, the check of a damaged file, which looks behind their back, and what breaks files"},
-	{"database/sql", []string{"recorder/history", "recorder/history/fsck", "cmd/internal/attack", "internal/docstore"}, breakers, "the stores know SQL, the check of a damaged file, which looks behind their back, and what breaks files"},
+	{"modernc.org/sqlite", []string{"recorder/history/dbfile", "recorder/history/fsck", "cmd/internal/attack", "internal/docstore"}, breakers, "the stores' files know SQLite, the check of a damaged file, which looks behind their back, and what breaks files"},
+	{"database/sql", []string{"recorder/history", "recorder/history/dbfile", "recorder/history/fsck", "cmd/internal/attack", "internal/docstore"}, breakers, "the stores know SQL, the check of a damaged file, which looks behind their back, and what breaks files"},
 	{"github.com/spf13/cobra", []string{"cmd/..."}, nil, "flags and wiring live in cmd"},
 }
 
@@ -268,7 +277,7 @@ func matches(pattern, pkg string) bool {
 // listPackages asks the go command for the module's packages and what they depend on, tests left out.
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Imports,Deps,TestImports,XTestImports", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Dir,Name,Imports,Deps,TestImports,XTestImports", "./...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if err != nil {

@@ -10,6 +10,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/observed"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // TestAlteredContentIsNotRead: one bit of a file is another, and what an object was is not what it is read as. Everything
@@ -37,12 +40,12 @@ func TestAlteredContentIsNotRead(t *testing.T) {
 			}
 			return nil
 		},
-		"sizes": func() error { _, err := db.NodeGroupSizes(t.Context(), time.Time{}, time.Time{}); return err },
+		"sizes": func() error { _, err := observed.NodeGroupSizes(t.Context(), db, time.Time{}, time.Time{}); return err },
 		"export": func() error {
-			return db.Export(t.Context(), new(bytes.Buffer), time.Time{}, time.Time{}, history.ExportOptions{})
+			return transfer.Export(t.Context(), db, new(bytes.Buffer), time.Time{}, time.Time{}, transfer.ExportOptions{})
 		},
 	} {
-		var corrupt *history.CorruptError
+		var corrupt *dbfile.CorruptError
 		if err := read(); !errors.As(err, &corrupt) || corrupt.Path != path || !strings.Contains(corrupt.Detail, "does not match its hash") {
 			t.Errorf("%s: %v, want a CorruptError about the file", what, err)
 		}
@@ -61,7 +64,7 @@ func TestColumnsThatAreNotJSON(t *testing.T) {
 		_, events := db.Events(t.Context(), history.EventFilter{})
 		_, gaps := db.Gaps(t.Context(), time.Time{}, time.Time{})
 		err := errors.Join(events, gaps)
-		var corrupt *history.CorruptError
+		var corrupt *dbfile.CorruptError
 		if !errors.As(err, &corrupt) || corrupt.Path != path || strings.Contains(err.Error(), "Go value") {
 			t.Errorf("%s: %v, want a CorruptError about the file", column, err)
 		}

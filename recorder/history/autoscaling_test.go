@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 	"github.com/scalehist/scalehist/recorder/history/projection"
 )
 
@@ -147,12 +148,12 @@ func TestObjectsAndChangesOfKinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, fmt.Sprint(c.At.Sub(start), " ", c.Op, " ", history.KindOf(c.Object)))
+			out = append(out, fmt.Sprint(c.At.Sub(start), " ", c.Op, " ", objectlog.KindOf(c.Object)))
 		}
 		return out
 	}
 	autoscaling := []string{"2s add VerticalPodAutoscaler.autoscaling.k8s.io", "3s update HorizontalPodAutoscaler", "5s add LimitRange", "6s delete HorizontalPodAutoscaler"}
-	if diff := cmp.Diff(autoscaling, of(history.AutoscalingKinds()...)); diff != "" {
+	if diff := cmp.Diff(autoscaling, of(objectlog.AutoscalingKinds()...)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"4s update Pod", "5s add LimitRange"}, of("Pod", "LimitRange")); diff != "" {
@@ -164,11 +165,11 @@ func TestObjectsAndChangesOfKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range objects {
-			out = append(out, history.KindOf(o)+"/"+o.GetName())
+			out = append(out, objectlog.KindOf(o)+"/"+o.GetName())
 		}
 		return out
 	}
-	if diff := cmp.Diff([]string{"HorizontalPodAutoscaler/web", "VerticalPodAutoscaler.autoscaling.k8s.io/v"}, at3(history.AutoscalingKinds()...)); diff != "" {
+	if diff := cmp.Diff([]string{"HorizontalPodAutoscaler/web", "VerticalPodAutoscaler.autoscaling.k8s.io/v"}, at3(objectlog.AutoscalingKinds()...)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"Pod/a", "Deployment/d"}, at3("Pod", "Deployment")); diff != "" {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"iter"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // pageSize is how many rows a stream reads at once: no statement stays open while the caller works.
@@ -60,6 +62,19 @@ type changeRow struct {
 	version versionRow
 }
 
+func scanChange(rows *sql.Rows) (changeRow, error) {
+	var deleted bool
+	v, err := scanVersionAnd(rows, &deleted)
+	r := changeRow{op: scalehist.OpUpdate, version: v}
+	switch {
+	case deleted:
+		r.op = scalehist.OpDelete
+	case v.seq == v.objectID:
+		r.op = scalehist.OpAdd
+	}
+	return r, err
+}
+
 const changesQuery = `SELECT ` + versionColumns + `, v.ends IS NOT NULL FROM version v` + versionJoins + `WHERE v.seq > ? AND v.at > ? ORDER BY v.seq LIMIT ?`
 
 // changePager streams the journal from behind after to the instant end.
@@ -90,20 +105,12 @@ func changePager(ctx context.Context, q queryer, after position, end int64) (*pa
 		defer rows.Close()
 		var out []changeRow
 		for rows.Next() {
-			r := changeRow{op: scalehist.OpUpdate}
-			var deleted bool
-			if r.version, err = scanVersion(rows, &deleted); err != nil {
+			r, err := scanChange(rows)
+			if err != nil {
 				return nil, err
 			}
-			if r.version.at > end {
-				ended = true
+			if ended = r.version.at > end; ended {
 				break
-			}
-			switch {
-			case deleted:
-				r.op = scalehist.OpDelete
-			case r.version.seq == r.version.objectID:
-				r.op = scalehist.OpAdd
 			}
 			out = append(out, r)
 		}
@@ -147,7 +154,7 @@ func changeStream(ctx context.Context, q queryer, l *loader, after position, end
 			if !ok {
 				return
 			}
-			if keep != nil && !keep(row.version.key.kind) {
+			if keep != nil && !keep(row.version.Key.Kind) {
 				p.take()
 				continue
 			}
@@ -165,7 +172,7 @@ func (r *changeRow) build(ctx context.Context, l *loader) (recorded, error) {
 	if err != nil {
 		return recorded{}, err
 	}
-	out := recorded{position: r.version.position, change: scalehist.Change{At: fromNS(r.version.at), Op: r.op, Object: o}, objectAt: r.version.objectAt}
+	out := recorded{position: r.version.position, change: scalehist.Change{At: stored.FromNS(r.version.at), Op: r.op, Object: o}, objectAt: r.version.objectAt}
 	if deletedAt := r.version.objectAt; r.op == scalehist.OpDelete && !deletedAt.IsZero() {
 		deleted := metav1.NewTime(deletedAt.Truncate(time.Second))
 		o.SetDeletionTimestamp(&deleted)
@@ -202,12 +209,12 @@ func (db *DB) Changes(ctx context.Context, from, to time.Time) iter.Seq2[scalehi
 func window(from, to time.Time) (after position, end int64, err error) {
 	after, end = position{at: -1, seq: maxInt}, maxInt
 	if !from.IsZero() {
-		if after.at, err = instant(from); err != nil {
+		if after.at, err = stored.Instant(from); err != nil {
 			return after, end, err
 		}
 	}
 	if !to.IsZero() {
-		end, err = instant(to)
+		end, err = stored.Instant(to)
 	}
 	return after, end, err
 }

@@ -2,11 +2,12 @@ package history
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 // CompactReport says what became of a file.
@@ -20,7 +21,7 @@ type CompactReport struct {
 
 // Compact rewrites a history without what nothing refers to and without empty pages. The content stays what it is, the
 // schema becomes today's. The file is replaced at the end or not at all, and where path is a link, the file it leads to;
-// readers that have it open go on reading the old one. While a recorder writes to it, it is refused with LockedError.
+// readers that have it open go on reading the old one. While a recorder writes to it, it is refused with dbfile.LockedError.
 func Compact(ctx context.Context, path string) (CompactReport, error) {
 	var out CompactReport
 	err := rewrite(ctx, path, &out, func(*Writer) error { return nil })
@@ -47,53 +48,49 @@ func Retain(ctx context.Context, path string, olderThan time.Time) (RetainReport
 
 // rewrite lets f change a copy of a history, compacts it and puts it in the history's place.
 func rewrite(ctx context.Context, path string, report *CompactReport, f func(*Writer) error) (err error) {
-	file, err := RealPath(path)
+	file, err := dbfile.RealPath(path)
 	if err != nil {
 		return err
 	}
-	if _, err := readHeader(path, file); err != nil { // before there is a lock file beside something else
+	if err := dbfile.Recognize(path, file); err != nil { // before there is a lock file beside something else
 		return err
 	}
-	lock, err := lockForWriting(path, file)
+	lock, err := dbfile.Lock(path, file)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.release()) }()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	info, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
-	tmp, err := createTemp(file)
+	tmp, err := dbfile.CreateTemp(file, info.Mode())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeHistory(tmp.Name())) }()
-	if err := errors.Join(tmp.Chmod(info.Mode()), tmp.Close()); err != nil {
-		return WithoutPaths(err)
-	}
+	defer func() { err = errors.Join(err, dbfile.Remove(tmp)) }()
 	db, err := openFile(ctx, path, file)
 	if err != nil {
 		return err
 	}
-	report.Before = fileBytes(file)
-	if err := errors.Join(copyInto(ctx, db.db, tmp.Name()), db.Close()); err != nil {
+	report.Before = dbfile.Size(file)
+	if err := errors.Join(dbfile.CopyInto(ctx, db.db, tmp), db.Close()); err != nil {
 		return readError(path, err)
 	}
-	if err := rewriteCopy(ctx, path, tmp.Name(), report, f); err != nil {
+	if err := rewriteCopy(ctx, path, tmp, report, f); err != nil {
 		return err
 	}
-	report.After = fileBytes(tmp.Name())
-	return replace(ctx, tmp.Name(), path, file)
+	report.After = dbfile.Size(tmp)
+	return dbfile.Replace(ctx, tmp, path, file)
 }
 
 // rewriteCopy works on a private copy. It asks not whose history it is: nothing is recorded.
 func rewriteCopy(ctx context.Context, path, private string, report *CompactReport, f func(*Writer) error) (err error) {
 	w := &Writer{path: path}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if w.db, err = sql.Open("sqlite", writeDSN(private, false)); err != nil {
+	if w.db, err = dbfile.OpenWrite(private, false); err != nil {
 		return err
 	}
-	w.db.SetMaxOpenConns(1)
 	if err := w.stmts.prepare(ctx, w.db); err != nil {
 		return err
 	}
@@ -107,15 +104,4 @@ func rewriteCopy(ctx context.Context, path, private string, report *CompactRepor
 		return err
 	}
 	return w.compact(ctx)
-}
-
-// fileBytes is the size of a history with its log.
-func fileBytes(path string) int64 {
-	total := int64(0)
-	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(path + suffix); err == nil {
-			total += info.Size()
-		}
-	}
-	return total
 }

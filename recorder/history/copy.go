@@ -2,87 +2,58 @@ package history
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"time"
+
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
-// CopyTo copies a history, or with from or to the window of it that Cut makes, into a new file at dst: consistent, also
-// while a recorder writes to src, and complete or not at all. The copy has no log beside it, and of the
-// whole history everything a recorder needs to continue it. An existing dst is an ExistsError.
-func CopyTo(ctx context.Context, src, dst string, from, to time.Time) (err error) {
-	if !from.IsZero() || !to.IsZero() {
-		return Cut(ctx, src, dst, from, to)
-	}
-	db, err := Open(ctx, src)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+// CopyTo copies the history into a new file at dst: consistent, also while a recorder writes to it, and complete or not at all. The copy
+// has no log beside it, and everything a recorder needs to continue it. An existing dst is a dbfile.ExistsError.
+func (db *DB) CopyTo(ctx context.Context, dst string) (err error) {
 	if _, err := os.Lstat(dst); err == nil {
-		return &ExistsError{Path: dst}
+		return &dbfile.ExistsError{Path: dst}
 	}
-	tmp, err := createTemp(dst)
+	tmp, err := dbfile.CreateTemp(dst, 0o644)
 	if err != nil {
-		return fmt.Errorf("copy %s to %s: %w", src, dst, err)
+		return fmt.Errorf("copy %s to %s: %w", db.path, dst, err)
 	}
-	defer func() { err = errors.Join(err, removeHistory(tmp.Name())) }()
-	if err := errors.Join(tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return fmt.Errorf("copy %s to %s: %w", src, dst, WithoutPaths(err))
+	defer func() { err = errors.Join(err, dbfile.Remove(tmp)) }()
+	if err := dbfile.CopyInto(ctx, db.db, tmp); err != nil {
+		return fmt.Errorf("copy to %s: %w", dst, readError(db.path, err))
 	}
-	if err := copyInto(ctx, db.db, tmp.Name()); err != nil {
-		return fmt.Errorf("copy to %s: %w", dst, readError(src, err))
-	}
-	return place(ctx, tmp.Name(), dst, dst, false)
+	return dbfile.Place(ctx, tmp, dst, false)
 }
 
-// Cut copies the window [from, to] of src into a new history at dst: the objects at from, and what happened until to.
-func Cut(ctx context.Context, src, dst string, from, to time.Time) (err error) {
-	db, err := Open(ctx, src)
+// Make makes a history at dst, which fill writes: complete or not at all, an error leaves nothing. An existing dst is a dbfile.ExistsError,
+// unless it is to be overwritten: then the file is replaced, not a link to it.
+func Make(ctx context.Context, dst string, o Options, overwrite bool, fill func(*Writer) error) (err error) {
+	if info, err := os.Lstat(dst); err == nil && !overwrite && !info.IsDir() {
+		return &dbfile.ExistsError{Path: dst}
+	}
+	file := dst
+	if overwrite {
+		if file, err = dbfile.RealPath(dst); err != nil {
+			return err
+		}
+	}
+	tmp, err := dbfile.CreateTemp(file, 0o644)
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", dst, err)
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	meta, err := db.Meta(ctx)
+	defer func() { err = errors.Join(err, dbfile.Remove(tmp)) }()
+	o.unsynced = true
+	w, err := Create(ctx, tmp, o)
 	if err != nil {
+		return fmt.Errorf("write %s: %w", dst, err)
+	}
+	w.path = dst // in messages
+	if err = fill(w); err == nil {
+		err = w.compact(ctx)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}
-	r, w := io.Pipe()
-	exported := make(chan error, 1)
-	go func() {
-		err := db.Export(ctx, w, from, to, ExportOptions{})
-		exported <- errors.Join(err, w.CloseWithError(err))
-	}()
-	_, err = Import(ctx, r, dst, ImportOptions{Name: src, Cluster: meta["cluster"]})
-	stop := r.CloseWithError(errStopped)
-	if e := <-exported; e != nil && !errors.Is(e, errStopped) && err == nil {
-		err = e
-	}
-	if err = errors.Join(err, stop); err != nil {
-		return fmt.Errorf("cut %s: %w", src, err)
-	}
-	return nil
-}
-
-var errStopped = errors.New("import ended")
-
-// copyInto writes a consistent copy without a log, also while others write to the original. dst must not exist.
-func copyInto(ctx context.Context, db *sql.DB, dst string) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	// The pragma forbids every write, that of another file too; the connection is opened read-only all the same.
-	if _, err := conn.ExecContext(ctx, `PRAGMA query_only = 0`); err != nil {
-		return err
-	}
-	_, err = conn.ExecContext(ctx, `VACUUM INTO ?`, dst)
-	if _, back := conn.ExecContext(context.WithoutCancel(ctx), `PRAGMA query_only = 1`); err == nil {
-		err = back
-	}
-	return err
+	return dbfile.PlaceAt(ctx, tmp, dst, file, overwrite)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // custom reads an unstructured object off YAML, as a dynamic client gives it.
@@ -305,7 +306,7 @@ func TestCustomKinds(t *testing.T) {
 		covered[c.kind] = true
 		t.Run(c.kind, func(t *testing.T) {
 			given, want := custom(t, c.given), custom(t, c.want)
-			if got := history.KindOf(given); got != c.kind {
+			if got := objectlog.KindOf(given); got != c.kind {
 				t.Errorf("kind %q", got)
 			}
 			before := given.DeepCopy()
@@ -330,7 +331,7 @@ func TestCustomKinds(t *testing.T) {
 				t.Errorf("stored %.40q", raw[i:])
 			}
 			var log bytes.Buffer
-			if err := db.Export(t.Context(), &log, time.Time{}, time.Time{}, history.ExportOptions{}); err != nil {
+			if err := transfer.Export(t.Context(), db, &log, time.Time{}, time.Time{}, transfer.ExportOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			again := importLog(t, &log, "log")

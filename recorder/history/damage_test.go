@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // readEverything asks a history for all it has.
@@ -22,7 +24,7 @@ func readEverything(t *testing.T, db *history.DB) error {
 		_, err := db.SnapshotAt(ctx, when)
 		errs = append(errs, err)
 	}
-	_, stepsErr := db.NodeGroupSizes(ctx, from, to)
+	_, stepsErr := observed.NodeGroupSizes(ctx, db, from, to)
 	_, settingsErr := db.SettingsChanges(ctx, time.Time{}, time.Time{})
 	_, statsErr := db.Stats(ctx)
 	_, missedErr := db.Missed(ctx, time.Time{}, time.Time{})
@@ -67,7 +69,7 @@ func FuzzDamagedFile(f *testing.F) {
 			t.Errorf("reading changed the file (%v)", readErr)
 		}
 		window := filepath.Join(dir, "window.db")
-		cutErr := history.Cut(t.Context(), path, window, time.Time{}, time.Time{})
+		cutErr := transfer.Cut(t.Context(), path, window, time.Time{}, time.Time{})
 		if _, statErr := os.Stat(window); (statErr == nil) != (cutErr == nil) {
 			t.Errorf("cut: %v, but the file: %v", cutErr, statErr)
 		}

@@ -2,50 +2,16 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	sqlite "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
-
-// Passing says whether an error of a Writer may pass by itself, so that the same call may succeed later: the disk is
-// full or refuses a write, or somebody holds the file. Nothing of the call was written then, and the Writer knows what
-// the file holds. After any other error the Writer is to be closed.
-func Passing(err error) bool {
-	full, others := 0, 0
-	walk(err, func(e *sqlite.Error) {
-		switch code := e.Code(); {
-		case code&0xff == sqlite3.SQLITE_FULL, code == sqlite3.SQLITE_IOERR_WRITE, code == sqlite3.SQLITE_IOERR_FSYNC,
-			code == sqlite3.SQLITE_IOERR_TRUNCATE, code == sqlite3.SQLITE_IOERR_SHMSIZE,
-			code&0xff == sqlite3.SQLITE_BUSY, code&0xff == sqlite3.SQLITE_LOCKED:
-			full++
-		case code == sqlite3.SQLITE_ERROR: // the rollback of what SQLite had rolled back by itself
-		default:
-			others++
-		}
-	})
-	// A second failure is that of reading the file again: what the Writer knows is then not what the file holds.
-	return full == 1 && others == 0
-}
-
-// walk calls f for each error of SQLite in err, errors that were joined included.
-func walk(err error, f func(*sqlite.Error)) {
-	if e, ok := err.(*sqlite.Error); ok { //nolint:errorlint // the tree is walked here
-		f(e)
-		return
-	}
-	switch e := err.(type) { //nolint:errorlint // as above
-	case interface{ Unwrap() error }:
-		walk(e.Unwrap(), f)
-	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			walk(one, f)
-		}
-	}
-}
 
 // durably runs f, which writes one transaction, and syncs it with all that was written before it. Else a commit is in the
 // kernel's hands only, until the log is copied into the file (https://www.sqlite.org/pragma.html#pragma_synchronous): that
@@ -64,11 +30,11 @@ func (w *Writer) durably(ctx context.Context, f func() error) (err error) {
 // GrowGap is Gap for one that is not over, or that may be noted again: a gap of the same kinds with the same beginning, or
 // for the same reason and not over when this one begins, grows to this one's end; the former takes this one's reason too.
 func (w *Writer) GrowGap(ctx context.Context, g Gap) error {
-	from, err := instant(g.From)
+	from, err := stored.Instant(g.From)
 	if err != nil {
 		return fmt.Errorf("history %s: gap: %w", w.path, err)
 	}
-	to, err := instant(g.To)
+	to, err := stored.Instant(g.To)
 	if err != nil {
 		return fmt.Errorf("history %s: gap: %w", w.path, err)
 	}
@@ -125,27 +91,19 @@ func (db *DB) Missed(ctx context.Context, from, to time.Time) ([]Missed, error) 
 		if err != nil {
 			return err
 		}
-		rows, err := q.QueryContext(ctx, missedQuery, after.at, end)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var m Missed
+		out, err = readRows(ctx, q, func(rows *sql.Rows) (m Missed, err error) {
 			var uid any
 			var f, t int64
-			if err := rows.Scan(&m.Kind, &m.Namespace, &m.Name, &uid, &f, &t, &m.Why); err != nil {
-				return err
-			}
-			m.UID, m.From, m.Seen = uidFrom(uid), fromNS(f), fromNS(t)
-			out = append(out, m)
-		}
-		return rows.Err()
+			err = rows.Scan(&m.Kind, &m.Namespace, &m.Name, &uid, &f, &t, &m.Why)
+			m.UID, m.From, m.Seen = stored.UIDFrom(uid), stored.FromNS(f), stored.FromNS(t)
+			return m, err
+		}, missedQuery, after.at, end)
+		return err
 	})
 	return out, err
 }
 
-// Check lets SQLite examine the whole file; CorruptError says what is wrong. It reads every page.
+// Check lets SQLite examine the whole file; dbfile.CorruptError says what is wrong. It reads every page.
 func (db *DB) Check(ctx context.Context) error {
 	return db.read(ctx, "check", func(q queryer) error {
 		var verdict string
@@ -153,7 +111,7 @@ func (db *DB) Check(ctx context.Context) error {
 			return err
 		}
 		if verdict != "ok" {
-			return &CorruptError{Path: db.path, Detail: verdict}
+			return &dbfile.CorruptError{Path: db.path, Detail: verdict}
 		}
 		return nil
 	})

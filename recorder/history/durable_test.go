@@ -2,7 +2,6 @@ package history
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -65,15 +64,5 @@ func TestGrowGap(t *testing.T) {
 	}
 	if err := db.Check(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestPassing: only what SQLite says of room and locks may pass.
-func TestPassing(t *testing.T) {
-	if err := fmt.Errorf("write: %w", errors.New("disk is full")); Passing(err) {
-		t.Error("an error that is not SQLite's is called passing")
-	}
-	if Passing(nil) {
-		t.Error("no error is called passing")
 	}
 }

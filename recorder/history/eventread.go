@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 const eventColumns = `e.uid, e.api, e.namespace, e.name, e.type, e.reason, e.action, e.component, e.instance, e.created_at, e.event_ns,
@@ -21,33 +23,33 @@ type eventRow struct {
 	position
 	first  bool
 	id     int64
-	record eventRecord
+	record stored.Event
 }
 
-func scanEvent(rows *sql.Rows, extra ...any) (eventRecord, error) {
-	var r eventRecord
+func scanEvent(rows *sql.Rows, extra ...any) (stored.Event, error) {
+	var r stored.Event
 	var uid, regardingUID any
 	var created, eventTime, first, count, last, series, seriesTime sql.NullInt64
 	var more, related sql.NullString
-	to := append([]any{&uid, &r.api, &r.namespace, &r.name, &r.kind, &r.reason, &r.action, &r.component, &r.instance, &created, &eventTime,
-		&first, &r.regarding.Kind, &r.regarding.Namespace, &r.regarding.Name, &regardingUID, &more, &related,
-		&count, &last, &series, &seriesTime, &r.seen.message}, extra...)
+	to := append([]any{&uid, &r.API, &r.Namespace, &r.Name, &r.Kind, &r.Reason, &r.Action, &r.Component, &r.Instance, &created, &eventTime,
+		&first, &r.Regarding.Kind, &r.Regarding.Namespace, &r.Regarding.Name, &regardingUID, &more, &related,
+		&count, &last, &series, &seriesTime, &r.Seen.Message}, extra...)
 	if err := rows.Scan(to...); err != nil {
 		return r, err
 	}
-	r.uid, r.regarding.UID = uidFrom(uid), uidFrom(regardingUID)
-	r.created, r.eventTime, r.first = nullTime(created), nullTime(eventTime), nullTime(first)
-	r.seen.count, r.seen.series = int32(count.Int64), int32(series.Int64)
-	r.seen.last, r.seen.seriesTime = nullTime(last), nullTime(seriesTime)
+	r.UID, r.Regarding.UID = stored.UIDFrom(uid), stored.UIDFrom(regardingUID)
+	r.Created, r.EventTime, r.First = nullTime(created), nullTime(eventTime), nullTime(first)
+	r.Seen.Count, r.Seen.Series = int32(count.Int64), int32(series.Int64)
+	r.Seen.Last, r.Seen.SeriesTime = nullTime(last), nullTime(seriesTime)
 	if more.Valid {
-		if err := readJSON(more.String, &r.regarding); err != nil {
-			return r, fmt.Errorf("event %s/%s: regarding: %w", r.namespace, r.name, err)
+		if err := readJSON(more.String, &r.Regarding); err != nil {
+			return r, fmt.Errorf("event %s/%s: regarding: %w", r.Namespace, r.Name, err)
 		}
 	}
 	if related.Valid {
-		r.related = &corev1.ObjectReference{}
-		if err := readJSON(related.String, r.related); err != nil {
-			return r, fmt.Errorf("event %s/%s: related: %w", r.namespace, r.name, err)
+		r.Related = &corev1.ObjectReference{}
+		if err := readJSON(related.String, r.Related); err != nil {
+			return r, fmt.Errorf("event %s/%s: related: %w", r.Namespace, r.Name, err)
 		}
 	}
 	return r, nil
@@ -61,20 +63,10 @@ const eventsQuery = `SELECT ` + eventColumns + `, s.at, s.seq, s.event_id,
 // eventPager streams every sighting in recorded order.
 func eventPager(ctx context.Context, q queryer, after position, to int64) *pager[eventRow] {
 	return &pager[eventRow]{last: eventRow{position: after}, fetch: func(after eventRow) ([]eventRow, error) {
-		rows, err := q.QueryContext(ctx, eventsQuery, after.at, after.seq, to, pageSize)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		var out []eventRow
-		for rows.Next() {
-			var r eventRow
-			if r.record, err = scanEvent(rows, &r.at, &r.seq, &r.id, &r.first); err != nil {
-				return nil, err
-			}
-			out = append(out, r)
-		}
-		return out, rows.Err()
+		return readRows(ctx, q, func(rows *sql.Rows) (r eventRow, err error) {
+			r.record, err = scanEvent(rows, &r.at, &r.seq, &r.id, &r.first)
+			return r, err
+		}, eventsQuery, after.at, after.seq, to, pageSize)
 	}}
 }
 
@@ -112,15 +104,44 @@ func (db *DB) Events(ctx context.Context, f EventFilter) ([]Event, error) {
 				return err
 			}
 			if i, ok := byID[id]; ok {
-				out[i].see(fromNS(at), r.seen)
+				out[i].see(stored.FromNS(at), r.Seen)
 				continue
 			}
 			byID[id] = len(out)
-			out = append(out, r.info(fromNS(at)))
+			out = append(out, eventOf(&r, stored.FromNS(at)))
 		}
 		return rows.Err()
 	})
 	return out, err
+}
+
+// eventOf is an event from its first occurrence seen.
+func eventOf(r *stored.Event, observed time.Time) Event {
+	e := Event{ObservedAt: observed, LastObservedAt: observed, At: r.EventTime, Count: 1, UID: r.UID, Namespace: r.Namespace, Name: r.Name,
+		Type: r.Kind, Reason: r.Reason, Action: r.Action, Component: r.Component, Regarding: r.Regarding, Related: r.Related}
+	if e.At.IsZero() {
+		e.At = r.First
+	}
+	if e.At.IsZero() {
+		e.At = r.Created
+	}
+	if e.At.IsZero() {
+		e.At = observed
+	}
+	e.LastAt = e.At
+	e.see(observed, r.Seen)
+	return e
+}
+
+// see takes in a repetition.
+func (e *Event) see(observed time.Time, s stored.Occurrence) {
+	e.LastObservedAt, e.Message = observed, s.Message
+	e.Count = max(e.Count, s.Count, s.Series)
+	for _, t := range []time.Time{s.Last, s.SeriesTime} {
+		if t.After(e.LastAt) {
+			e.LastAt = t
+		}
+	}
 }
 
 // span of a stretch clipped to a window, for recordings and gaps.

@@ -72,48 +72,12 @@ func TestRepeatedEventsAreKept(t *testing.T) {
 	}
 }
 
-func TestStepsFromEventsWhereSizesDoNotMove(t *testing.T) {
-	onPod := func(n int, name, message string) *corev1.Event {
-		e := coreEvent(n, "TriggeredScaleUp", message, 1, 0)
-		e.Name, e.InvolvedObject.Name = name, name
-		return e
-	}
-	db := write(t,
-		change(0, scalehist.OpAdd, nodeGroup("p2", 1)),
-		change(time.Second, scalehist.OpAdd, onPod(1, "b", "pod triggered scale-up: [{p3 1->3 (max: 3)} {p2 1->2 (max: 3)}]")),
-		change(time.Second, scalehist.OpAdd, onPod(2, "a", "pod triggered scale-up: [{p3 1->3 (max: 3)}]")),
-	)
-	steps, source, err := db.Steps(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []scalehist.RecordedStep{{At: at(time.Second), NodeGroup: "p3", From: 1, To: 3, Pods: []string{"default/a", "default/b"}}, {At: at(time.Second), NodeGroup: "p2", From: 1, To: 2, Pods: []string{"default/b"}}}
-	if diff := cmp.Diff(want, steps); diff != "" || source != history.StepsFromEvents {
-		t.Errorf("steps from %s (-want +got):\n%s", source, diff)
-	}
-}
-
-func TestStepsFromSizes(t *testing.T) {
-	db := write(t,
-		change(0, scalehist.OpAdd, nodeGroup("g", 1)),
-		change(10*time.Second, scalehist.OpUpdate, nodeGroup("g", 4)),
-		change(10*time.Second, scalehist.OpUpdate, nodeGroup("g", 3)),
-		change(time.Minute, scalehist.OpDelete, nodeGroup("g", 3)),
-	)
-	steps, source, err := db.Steps(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []scalehist.RecordedStep{{At: at(10 * time.Second), NodeGroup: "g", From: 1, To: 4}, {At: at(10 * time.Second), NodeGroup: "g", From: 4, To: 3}}
-	if diff := cmp.Diff(want, steps); diff != "" || source != history.StepsFromSizes {
-		t.Errorf("steps from %s (-want +got):\n%s", source, diff)
-	}
-	sizes, err := db.NodeGroupSizes(t.Context(), at(10*time.Second), time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantSizes := []history.NodeGroupSize{{At: at(10 * time.Second), NodeGroup: "g", MaxSize: 9, TargetSize: 3}, {At: at(time.Minute), NodeGroup: "g", MaxSize: 9, TargetSize: 3, Deleted: true}}
-	if diff := cmp.Diff(wantSizes, sizes); diff != "" {
-		t.Errorf("sizes (-want +got):\n%s", diff)
+// TestStatsAsJSON: inspections and the web API have these names.
+func TestStatsAsJSON(t *testing.T) {
+	want := `{"kinds":[{"kind":"Pod","objects":1,"versions":2,"contents":3}],"events":[{"reason":"r","events":4,"occurrences":5}],"usages":6,"samples":7,"fileBytes":8}`
+	got := asJSON(history.Stats{Kinds: []history.KindStats{{Kind: "Pod", Objects: 1, Versions: 2, Contents: 3}},
+		Events: []history.ReasonCount{{Reason: "r", Events: 4, Occurrences: 5}}, Usages: 6, Samples: 7, FileBytes: 8})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -34,34 +34,12 @@ func fewRows(ctx context.Context, q queryer, after, end int64, kinds []string) (
 	after = max(after, b.at)
 	n := len(out)
 	for _, kind := range kinds {
-		if out, err = kindRows(ctx, q, after, end, kind, out); err != nil {
+		rows, err := readRows(ctx, q, scanChange, kindVersionsQuery, after, end, kind)
+		if err != nil {
 			return nil, err
 		}
+		out = append(out, rows...)
 	}
 	slices.SortFunc(out[n:], func(a, b changeRow) int { return cmp.Compare(a.version.seq, b.version.seq) })
 	return out, nil
-}
-
-// kindRows appends the changes of one kind.
-func kindRows(ctx context.Context, q queryer, after, end int64, kind string, out []changeRow) ([]changeRow, error) {
-	rows, err := q.QueryContext(ctx, kindVersionsQuery, after, end, kind)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r changeRow
-		var deleted bool
-		if r.version, err = scanVersion(rows, &deleted); err != nil {
-			return nil, err
-		}
-		switch r.op = scalehist.OpUpdate; {
-		case deleted:
-			r.op = scalehist.OpDelete
-		case r.version.seq == r.version.objectID:
-			r.op = scalehist.OpAdd
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
 }

@@ -2,10 +2,13 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // Usage adds container usages in one transaction. A second one of a container at the same instant replaces the first.
@@ -28,7 +31,7 @@ func (t *txWriter) usages(usages []Usage) error {
 	}
 	defer stmt.Close()
 	for _, u := range usages {
-		at, err := instant(u.At)
+		at, err := stored.Instant(u.At)
 		if err != nil {
 			return fmt.Errorf("usage of pod %s: %w", u.Pod, err)
 		}
@@ -42,7 +45,7 @@ func (t *txWriter) usages(usages []Usage) error {
 func (t *txWriter) samples(samples []Sample) error {
 	ids := map[[2]string]int64{}
 	for _, s := range samples {
-		at, err := instant(s.At)
+		at, err := stored.Instant(s.At)
 		if err != nil {
 			return fmt.Errorf("series %s: %w", s.Series, err)
 		}
@@ -61,7 +64,7 @@ func (t *txWriter) samples(samples []Sample) error {
 			}
 			ids[k] = id
 		}
-		if _, err := t.tx.ExecContext(t.ctx, `INSERT OR REPLACE INTO sample(at, series_id, value) VALUES (?, ?, ?)`, at, id, storedValue(s.Value)); err != nil {
+		if _, err := t.tx.ExecContext(t.ctx, `INSERT OR REPLACE INTO sample(at, series_id, value) VALUES (?, ?, ?)`, at, id, stored.Value(s.Value)); err != nil {
 			return fmt.Errorf("series %s: %w", s.Series, err)
 		}
 	}
@@ -86,24 +89,14 @@ func usagePager(ctx context.Context, q queryer, after, to int64) *pager[usageRow
 	start := usageRow{at: after}
 	start.usage.Pod.Namespace = "\U0010FFFF" // behind every name: rows at exactly after are left out
 	return &pager[usageRow]{last: start, fetch: func(l usageRow) ([]usageRow, error) {
-		rows, err := q.QueryContext(ctx, `SELECT at, namespace, pod, container, cpu_milli, memory_bytes FROM usage
+		return readRows(ctx, q, func(rows *sql.Rows) (r usageRow, err error) {
+			u := &r.usage
+			err = rows.Scan(&r.at, &u.Pod.Namespace, &u.Pod.Name, &u.Container, &u.CPUMilli, &u.MemoryBytes)
+			u.At = stored.FromNS(r.at)
+			return r, err
+		}, `SELECT at, namespace, pod, container, cpu_milli, memory_bytes FROM usage
 			WHERE (at, namespace, pod, container) > (?, ?, ?, ?) AND at <= ? ORDER BY at, namespace, pod, container LIMIT ?`,
 			l.at, l.usage.Pod.Namespace, l.usage.Pod.Name, l.usage.Container, to, pageSize)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		var out []usageRow
-		for rows.Next() {
-			var r usageRow
-			u := &r.usage
-			if err := rows.Scan(&r.at, &u.Pod.Namespace, &u.Pod.Name, &u.Container, &u.CPUMilli, &u.MemoryBytes); err != nil {
-				return nil, err
-			}
-			u.At = fromNS(r.at)
-			out = append(out, r)
-		}
-		return out, rows.Err()
 	}}
 }
 
@@ -115,29 +108,21 @@ type sampleRow struct {
 
 func samplePager(ctx context.Context, q queryer, after, to int64) *pager[sampleRow] {
 	return &pager[sampleRow]{last: sampleRow{at: after, name: "\U0010FFFF"}, fetch: func(l sampleRow) ([]sampleRow, error) {
-		rows, err := q.QueryContext(ctx, `SELECT s.at, r.name, r.labels, s.value FROM sample s JOIN series r ON r.id = s.series_id
-			WHERE s.at >= ?1 AND (s.at, r.name, r.labels) > (?1, ?2, ?3) AND s.at <= ?4 ORDER BY s.at, r.name, r.labels LIMIT ?5`,
-			l.at, l.name, l.labels, to, pageSize)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		var out []sampleRow
-		for rows.Next() {
-			var r sampleRow
+		return readRows(ctx, q, func(rows *sql.Rows) (r sampleRow, err error) {
 			if err := rows.Scan(&r.at, &r.name, &r.labels, &r.sample.Value); err != nil {
-				return nil, err
+				return r, err
 			}
-			r.sample.Value = valueFrom(r.sample.Value)
-			r.sample.Series, r.sample.At = r.name, fromNS(r.at)
+			r.sample.Value = stored.ValueFrom(r.sample.Value)
+			r.sample.Series, r.sample.At = r.name, stored.FromNS(r.at)
 			if r.labels != "{}" {
 				if err := readJSON(r.labels, &r.sample.Labels); err != nil {
-					return nil, fmt.Errorf("series %s: labels: %w", r.name, err)
+					return r, fmt.Errorf("series %s: labels: %w", r.name, err)
 				}
 			}
-			out = append(out, r)
-		}
-		return out, rows.Err()
+			return r, nil
+		}, `SELECT s.at, r.name, r.labels, s.value FROM sample s JOIN series r ON r.id = s.series_id
+			WHERE s.at >= ?1 AND (s.at, r.name, r.labels) > (?1, ?2, ?3) AND s.at <= ?4 ORDER BY s.at, r.name, r.labels LIMIT ?5`,
+			l.at, l.name, l.labels, to, pageSize)
 	}}
 }
 

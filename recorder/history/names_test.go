@@ -13,6 +13,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // names are other names of the file at path, each made in a way of its own: links that are absolute, relative, to a link,
@@ -44,7 +46,7 @@ func TestOneWriterThroughAnyName(t *testing.T) {
 		w := create(t, held)
 		for second, name := range all {
 			again, err := history.Create(t.Context(), name, history.Options{})
-			var locked *history.LockedError
+			var locked *dbfile.LockedError
 			if !errors.As(err, &locked) || locked.PID != os.Getpid() || locked.Path != name {
 				t.Errorf("written through %s, and again through %s: %v, want a LockedError about that name", first, second, err)
 			}
@@ -55,8 +57,8 @@ func TestOneWriterThroughAnyName(t *testing.T) {
 				"compact": func() error { _, err := history.Compact(t.Context(), name); return err },
 				"retain":  func() error { _, _, err := history.Retain(t.Context(), name, start); return err },
 				"import": func() error {
-					_, err := history.Import(t.Context(), strings.NewReader(`{"at":"2024-05-28T10:00:00Z","op":"add","object":{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}}`),
-						name, history.ImportOptions{Name: "log", Force: true})
+					_, err := transfer.Import(t.Context(), strings.NewReader(`{"at":"2024-05-28T10:00:00Z","op":"add","object":{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}}`),
+						name, transfer.ImportOptions{Name: "log", Force: true})
 					return err
 				},
 			} {
@@ -78,7 +80,7 @@ func TestALinkToNothingIsWrittenThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := create(t, link)
-	var locked *history.LockedError
+	var locked *dbfile.LockedError
 	if again, err := history.Create(t.Context(), path, history.Options{}); !errors.As(err, &locked) {
 		t.Errorf("through the file: %v, want a LockedError", err)
 		if again != nil {
@@ -130,7 +132,7 @@ func TestRewritingKeepsLinks(t *testing.T) {
 		},
 		"import": func(t *testing.T, p string) error {
 			log := strings.NewReader(exported(t, reopen(t, p)))
-			_, err := history.Import(t.Context(), log, p, history.ImportOptions{Name: "log", Force: true})
+			_, err := transfer.Import(t.Context(), log, p, transfer.ImportOptions{Name: "log", Force: true})
 			return err
 		},
 	} {
@@ -175,7 +177,7 @@ func TestHardLinksAreNotWrittenThrough(t *testing.T) {
 		t.Skip("no hard links here:", err)
 	}
 	for _, name := range []string{path, other} {
-		var linked *history.LinkedError
+		var linked *dbfile.LinkedError
 		w, err := history.Create(t.Context(), name, history.Options{})
 		if !errors.As(err, &linked) || linked.Path != name || linked.Names != 2 {
 			t.Errorf("%s: %v, want a LinkedError", name, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // TestValuesThatAreNoNumbers: NaN and infinities are values of a series as others are, in the file and in an object log.
@@ -51,7 +52,7 @@ func TestValuesThatAreNoNumbers(t *testing.T) {
 	}
 	for _, value := range []string{`"nan"`, `"1"`, `true`} {
 		line := `{"at":"2026-03-01T12:00:00Z","op":"add","object":{"apiVersion":"scalehist.io/v1alpha1","kind":"Sample","metadata":{"name":"load"},"spec":{"value":` + value + `}}}`
-		_, err := history.Import(t.Context(), strings.NewReader(line), filepath.Join(t.TempDir(), "x.db"), history.ImportOptions{Name: "log"})
+		_, err := transfer.Import(t.Context(), strings.NewReader(line), filepath.Join(t.TempDir(), "x.db"), transfer.ImportOptions{Name: "log"})
 		if err == nil || !strings.Contains(err.Error(), `log:1: object (Sample): key "spec.value"`) || strings.Contains(err.Error(), "float64") {
 			t.Errorf("value %s: %v", value, err)
 		}

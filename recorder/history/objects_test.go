@@ -16,6 +16,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/api/v1alpha1"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // start is where the tests' histories begin.
@@ -209,7 +210,7 @@ func copyOf(t testing.TB, path string) string {
 func exported(t testing.TB, db *history.DB) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := db.Export(t.Context(), &out, time.Time{}, time.Time{}, history.ExportOptions{}); err != nil {
+	if err := transfer.Export(t.Context(), db, &out, time.Time{}, time.Time{}, transfer.ExportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -10,10 +10,10 @@ import (
 const (
 	// identityKey is the meta key of the UID of the recorded cluster's namespace kube-system.
 	identityKey = "cluster_uid"
-	// originKey is the meta key of a scalehist.Origin.
-	originKey = "origin"
-	// importSource begins the meta value "source" of every history that was imported.
-	importSource = "import of "
+	// OriginKey is the meta key of a scalehist.Origin.
+	OriginKey = "origin"
+	// ImportSource begins the meta value "source" of every history that was imported.
+	ImportSource = "import of "
 )
 
 // checkOrigin refuses to continue a history that is not the past of the cluster to record: the first lists of a
@@ -24,7 +24,7 @@ func checkOrigin(ctx context.Context, q queryer, path string, o Options) error {
 	if err != nil {
 		return readError(path, err)
 	}
-	if source := meta["source"]; strings.HasPrefix(source, importSource) {
+	if source := meta["source"]; strings.HasPrefix(source, ImportSource) {
 		return &ImportedError{Path: path, Source: source}
 	}
 	if have := meta[identityKey]; have != "" && have != o.Identity {
@@ -39,7 +39,7 @@ func (o Options) origin() scalehist.Origin {
 	switch {
 	case o.Origin != "":
 		return o.Origin
-	case strings.HasPrefix(o.Source, importSource):
+	case strings.HasPrefix(o.Source, ImportSource):
 		return scalehist.OriginImported
 	case o.Identity == VirtualIdentity:
 		return scalehist.OriginScripted
@@ -60,7 +60,7 @@ func (db *DB) Origin(ctx context.Context) (scalehist.Origin, error) {
 
 func readOrigin(ctx context.Context, q queryer) (scalehist.Origin, error) {
 	meta, err := readMeta(ctx, q)
-	return scalehist.Origin(meta[originKey]), err
+	return scalehist.Origin(meta[OriginKey]), err
 }
 
 // VirtualIdentity is the identity of every cluster that lives in virtual time: its API server, and with it the UIDs, are

@@ -1,4 +1,4 @@
-package history
+package history_test
 
 import (
 	"bytes"
@@ -11,12 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // origin makes a history, as its maker says, and reads its origin.
 func origin(t *testing.T, path string) scalehist.Origin {
 	t.Helper()
-	db, err := Open(t.Context(), path)
+	db, err := history.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,10 +34,10 @@ func origin(t *testing.T, path string) scalehist.Origin {
 // a script played stays scripted: an export that is imported, a cut, a copy. The content hash does not depend on it.
 func TestOrigin(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for identity, want := range map[string]scalehist.Origin{VirtualIdentity: scalehist.OriginScripted, "11111111-2222-4333-8444-555555555555": scalehist.OriginRecorded} {
+	for identity, want := range map[string]scalehist.Origin{history.VirtualIdentity: scalehist.OriginScripted, "11111111-2222-4333-8444-555555555555": scalehist.OriginRecorded} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "h.db")
-		w, err := Create(t.Context(), path, Options{Identity: identity, Source: "recorder"})
+		w, err := history.Create(t.Context(), path, history.Options{Identity: identity, Source: "recorder"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +45,7 @@ func TestOrigin(t *testing.T) {
 			t.Fatal(err)
 		}
 		node := &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}}
-		if err := w.Write(t.Context(), []Entry{{ObservedAt: at, Change: scalehist.Change{Op: scalehist.OpAdd, Object: node}}}); err != nil {
+		if err := w.Write(t.Context(), []history.Entry{{ObservedAt: at, Change: scalehist.Change{Op: scalehist.OpAdd, Object: node}}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(w.End(t.Context(), at.Add(time.Minute)), w.Close()); err != nil {
@@ -52,7 +54,7 @@ func TestOrigin(t *testing.T) {
 		if got := origin(t, path); got != want {
 			t.Errorf("identity %s: origin %q, want %q", identity, got, want)
 		}
-		db, err := Open(t.Context(), path)
+		db, err := history.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,18 +63,18 @@ func TestOrigin(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		if err := errors.Join(db.Export(t.Context(), &log, time.Time{}, time.Time{}, ExportOptions{}), db.Close()); err != nil {
+		if err := errors.Join(transfer.Export(t.Context(), db, &log, time.Time{}, time.Time{}, transfer.ExportOptions{}), db.Close()); err != nil {
 			t.Fatal(err)
 		}
 		made := filepath.Join(dir, "imported.db")
-		if _, err := Import(t.Context(), &log, made, ImportOptions{Name: "log"}); err != nil {
+		if _, err := transfer.Import(t.Context(), &log, made, transfer.ImportOptions{Name: "log"}); err != nil {
 			t.Fatal(err)
 		}
 		if want == scalehist.OriginRecorded { // anybody could have written that log
 			want = scalehist.OriginImported
 		}
 		cut, copied := filepath.Join(dir, "cut.db"), filepath.Join(dir, "copied.db")
-		if err := errors.Join(Cut(t.Context(), path, cut, at, at.Add(time.Second)), CopyTo(t.Context(), made, copied, time.Time{}, time.Time{})); err != nil {
+		if err := errors.Join(transfer.Cut(t.Context(), path, cut, at, at.Add(time.Second)), reopen(t, made).CopyTo(t.Context(), copied)); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{made, cut, copied} {
@@ -80,7 +82,7 @@ func TestOrigin(t *testing.T) {
 				t.Errorf("identity %s: origin of %s %q, want %q", identity, filepath.Base(path), got, want)
 			}
 		}
-		if db, err = Open(t.Context(), made); err != nil {
+		if db, err = history.Open(t.Context(), made); err != nil {
 			t.Fatal(err)
 		}
 		if again, err := db.Hash(t.Context()); err != nil || again != hash {

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
@@ -98,112 +97,5 @@ func TestContainerLives(t *testing.T) {
 		if last.Type != corev1.PodResizePending || last.Reason != corev1.PodReasonDeferred || !last.LastTransitionTime.Time.Equal(at(2*time.Minute)) {
 			t.Errorf("condition %s", asJSON(last))
 		}
-	}
-}
-
-// TestPodLives: how long pods took to be Ready, and how their containers ended, each once.
-func TestPodLives(t *testing.T) {
-	crashed := func(n int32, from, to time.Duration) func(*corev1.Pod) {
-		c := up(n, 1)
-		c.LastTerminationState.Terminated = killed(from, to)
-		return status(c)
-	}
-	db := write(t, change(0, scalehist.OpAdd, pod("a", uid(1))),
-		change(time.Second, scalehist.OpUpdate, pod("a", uid(1), bound("n"))),
-		change(3*time.Second, scalehist.OpUpdate, pod("a", uid(1), bound("n"), running)),
-		change(time.Minute, scalehist.OpUpdate, pod("a", uid(1), bound("n"), running, crashed(1, 3*time.Second, time.Minute))),
-		change(2*time.Minute, scalehist.OpUpdate, pod("a", uid(1), bound("n"), running, crashed(2, 61*time.Second, 2*time.Minute))),
-		change(3*time.Minute, scalehist.OpUpdate, pod("a", uid(1), bound("n"), running, crashed(3, 61*time.Second, 2*time.Minute))),
-		change(4*time.Minute, scalehist.OpAdd, pod("b", uid(2))),
-		change(5*time.Minute, scalehist.OpDelete, pod("a", uid(1), bound("n"), running, crashed(3, 61*time.Second, 2*time.Minute))))
-	end := func(n int32, from, to time.Duration) history.ContainerEnd {
-		return history.ContainerEnd{Container: "c", Reason: "OOMKilled", ExitCode: 137, Started: at(from), Finished: at(to), Restarts: n}
-	}
-	want := []history.PodLife{
-		{Pod: types.NamespacedName{Namespace: "default", Name: "a"}, UID: uid(1), Controller: "ReplicaSet/web", Created: start,
-			Scheduled: at(time.Second), Ready: at(3 * time.Second), Gone: at(5 * time.Minute),
-			Ends: []history.ContainerEnd{end(1, 3*time.Second, time.Minute), end(2, 61*time.Second, 2*time.Minute)}},
-		{Pod: types.NamespacedName{Namespace: "default", Name: "b"}, UID: uid(2), Controller: "ReplicaSet/web", Created: start},
-	}
-	got, err := db.PodLives(t.Context(), time.Time{}, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("lives (-want +got):\n%s", diff)
-	}
-	if d, ok := got[0].StartUp(); !ok || d != 2*time.Second {
-		t.Errorf("start-up %s, %v", d, ok)
-	}
-	if _, ok := got[1].StartUp(); ok {
-		t.Error("a pod that was never Ready has a start-up time")
-	}
-	later, err := db.PodLives(t.Context(), at(150*time.Second), at(200*time.Second))
-	if err != nil || len(later) != 1 || len(later[0].Ends) != 1 || !later[0].Ready.Equal(at(3*time.Second)) {
-		t.Errorf("lives of a part %+v, %v", later, err)
-	}
-}
-
-// TestLimitedUsages: a usage is censored where the container had a limit and reached it, at the limit that held then, and
-// the memory that was measured last before the container was killed for it.
-func TestLimitedUsages(t *testing.T) {
-	limit := func(cpu, memory string) func(*corev1.Pod) {
-		return func(p *corev1.Pod) {
-			p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
-		}
-	}
-	resized := up(0, 1)
-	resized.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("2000M")}
-	oom := up(1, 1)
-	oom.AllocatedResources, oom.Resources = nil, nil
-	oom.LastTerminationState.Terminated = killed(200*time.Second, 235*time.Second)
-	path := writeFile(t, change(0, scalehist.OpAdd, pod("a", uid(1), limit("1", "1000M"))), change(0, scalehist.OpAdd, pod("free", uid(2))),
-		change(90*time.Second, scalehist.OpUpdate, pod("a", uid(1), limit("1", "1000M"), status(resized))),
-		change(150*time.Second, scalehist.OpUpdate, pod("a", uid(1), limit("4", "4000M"))),
-		change(240*time.Second, scalehist.OpUpdate, pod("a", uid(1), limit("4", "4000M"), status(oom))),
-		change(400*time.Second, scalehist.OpDelete, pod("a", uid(1), limit("4", "4000M"), status(oom))))
-	w := create(t, path)
-	name := func(pod string) types.NamespacedName { return types.NamespacedName{Namespace: "default", Name: pod} }
-	var usages []history.Usage
-	for _, u := range []struct {
-		at          time.Duration
-		pod         string
-		cpu, memory int64
-	}{{30 * time.Second, "a", 980, 979e6}, {30 * time.Second, "free", 9000, 9e9}, {60 * time.Second, "a", 979, 980e6}, {120 * time.Second, "a", 1500, 1500e6},
-		{180 * time.Second, "a", 3900, 1e6}, {210 * time.Second, "a", 1, 2e9}, {230 * time.Second, "a", 1, 3e9}, {300 * time.Second, "a", 1, 1e9}, {450 * time.Second, "a", 4000, 4e9}} {
-		usages = append(usages, history.Usage{At: at(u.at), Pod: name(u.pod), Container: "c", CPUMilli: u.cpu, MemoryBytes: u.memory})
-	}
-	if err := w.Usage(t.Context(), usages); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db := reopen(t, path)
-	read := func(from time.Time) (out []string) {
-		for u, err := range db.LimitedUsages(t.Context(), from, time.Time{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, fmt.Sprintf("%s %s of %dm %dM cpu=%v memory=%v", u.At.Sub(start), u.Pod.Name, u.CPULimitMilli, u.MemoryLimitBytes/1e6, u.CPUCensored, u.MemoryCensored))
-		}
-		return out
-	}
-	want := []string{
-		"30s a of 1000m 1000M cpu=true memory=false",
-		"30s free of 0m 0M cpu=false memory=false",
-		"1m0s a of 1000m 1000M cpu=false memory=true",
-		"2m0s a of 2000m 2000M cpu=false memory=false", // what the container has, while the spec asks for less
-		"3m0s a of 4000m 4000M cpu=false memory=false",
-		"3m30s a of 4000m 4000M cpu=false memory=false",
-		"3m50s a of 4000m 4000M cpu=false memory=true", // the last before it was killed
-		"5m0s a of 4000m 4000M cpu=false memory=false",
-		"7m30s a of 0m 0M cpu=false memory=false", // it is gone
-	}
-	if diff := cmp.Diff(want, read(time.Time{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want[3:], read(at(100*time.Second))); diff != "" {
-		t.Errorf("from within (-want +got):\n%s", diff)
 	}
 }

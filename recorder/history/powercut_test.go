@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/powercut"
 )
 
@@ -133,8 +134,8 @@ func (c cut) check(t *testing.T) (kept int, ok bool) {
 	t.Helper()
 	path := filepath.Join(c.dir, "h.db")
 	db, err := history.Open(t.Context(), path)
-	var missing *history.MissingError
-	var empty *history.EmptyError
+	var missing *dbfile.MissingError
+	var empty *dbfile.EmptyError
 	if err != nil && (c.begun || !errors.As(err, &missing) && !errors.As(err, &empty)) {
 		t.Errorf("after the cut: %v", err)
 		return 0, false

@@ -18,6 +18,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // Each test of this file is a flaw of the prototypes' store (facts/prior-art.md, sections 1 and 2) that must not return.
@@ -360,7 +361,7 @@ func TestSwappedBoundsAreTwoChanges(t *testing.T) {
 	}
 	db := write(t, change(0, scalehist.OpAdd, group("a", 3)), change(0, scalehist.OpAdd, group("b", 5)),
 		change(time.Minute, scalehist.OpUpdate, group("a", 5)), change(time.Minute, scalehist.OpUpdate, group("b", 3)))
-	sizes, err := db.NodeGroupSizes(t.Context(), start, time.Time{})
+	sizes, err := observed.NodeGroupSizes(t.Context(), db, start, time.Time{})
 	if err != nil || len(sizes) != 4 || sizes[2].MaxSize != 5 || sizes[3].MaxSize != 3 {
 		t.Errorf("%+v, %v", sizes, err)
 	}

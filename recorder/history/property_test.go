@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // life draws a random object life: pods, nodes and node groups that come, change, go and come back under their names,
@@ -220,11 +221,11 @@ func TestExportImportRoundTrip(t *testing.T) {
 		db := openLife(r, t, path)
 		var out bytes.Buffer
 		compress := rapid.Bool().Draw(r, "gzip")
-		if err := db.Export(t.Context(), &out, time.Time{}, time.Time{}, history.ExportOptions{Gzip: compress}); err != nil {
+		if err := transfer.Export(t.Context(), db, &out, time.Time{}, time.Time{}, transfer.ExportOptions{Gzip: compress}); err != nil {
 			r.Fatal(err)
 		}
 		copied := filepath.Join(filepath.Dir(path), "copy.db")
-		report, err := history.Import(t.Context(), &out, copied, history.ImportOptions{Name: "log"})
+		report, err := transfer.Import(t.Context(), &out, copied, transfer.ImportOptions{Name: "log"})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -256,7 +257,7 @@ func TestCutHoldsTheSameStates(t *testing.T) {
 		path := writeLife(r, t, l)
 		cutFrom := rapid.IntRange(0, len(l.times)-1).Draw(r, "cut")
 		cut := filepath.Join(filepath.Dir(path), "cut.db")
-		if err := history.Cut(t.Context(), path, cut, at(l.times[cutFrom]), time.Time{}); err != nil {
+		if err := transfer.Cut(t.Context(), path, cut, at(l.times[cutFrom]), time.Time{}); err != nil {
 			r.Fatal(err)
 		}
 		window := openLife(r, t, cut)

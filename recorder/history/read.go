@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // versionColumns are scanned by scanVersion. The query names v, the row of the journal, and h, the one that holds what
@@ -25,30 +26,48 @@ const versionJoins = ` CROSS JOIN version h ON h.seq = coalesce(v.ends, v.seq) C
 
 // versionRow is one version, its JSON not read yet.
 type versionRow struct {
-	stored
+	stored.Version
 	position
+	objectID  int64
 	firstSeen int64 // 0 where created is known
 	contentID int64
 	stateID   sql.NullInt64
 	objectAt  time.Time
 }
 
-func scanVersion(rows *sql.Rows, extra ...any) (versionRow, error) {
+func scanVersion(rows *sql.Rows) (versionRow, error) { return scanVersionAnd(rows) }
+
+// scanVersionAnd scans further columns as well.
+func scanVersionAnd(rows *sql.Rows, extra ...any) (versionRow, error) {
 	var v versionRow
 	var uid any
 	var created sql.NullInt64
 	var objectAt any
-	to := append([]any{&v.seq, &v.at, &v.objectID, &v.key.kind, &v.key.namespace, &v.key.name, &uid, &created, &v.firstSeen, &v.contentID,
-		&v.stateID, &v.node, &v.times, &objectAt}, extra...)
+	to := append([]any{&v.seq, &v.at, &v.objectID, &v.Key.Kind, &v.Key.Namespace, &v.Key.Name, &uid, &created, &v.firstSeen, &v.contentID,
+		&v.stateID, &v.Node, &v.Times, &objectAt}, extra...)
 	err := rows.Scan(to...)
 	if err != nil {
 		return v, err
 	}
-	v.uid, v.created = uidFrom(uid), nullSeconds(created)
-	if v.objectAt, err = objectTimeFrom(objectAt, v.created); err != nil {
-		return v, fmt.Errorf("%s: %w", v.key, err)
+	v.UID, v.Created = stored.UIDFrom(uid), nullSeconds(created)
+	if v.objectAt, err = stored.ObjectTimeFrom(objectAt, v.Created); err != nil {
+		return v, fmt.Errorf("%s: %w", v.Key, err)
 	}
 	return v, nil
+}
+
+func nullSeconds(v sql.NullInt64) time.Time {
+	if !v.Valid {
+		return time.Time{}
+	}
+	return time.Unix(v.Int64, 0).UTC()
+}
+
+func nullTime(v sql.NullInt64) time.Time {
+	if !v.Valid {
+		return time.Time{}
+	}
+	return stored.FromNS(v.Int64)
 }
 
 // byCreation is the order of creation, by the object's own time where it is known.
@@ -57,10 +76,10 @@ func byCreation(a, b versionRow) int {
 }
 
 func (v *versionRow) bornAt() int64 {
-	if v.created.IsZero() {
+	if v.Created.IsZero() {
 		return v.firstSeen
 	}
-	return v.created.UnixNano()
+	return v.Created.UnixNano()
 }
 
 // queryer is a pool or a transaction.
@@ -73,7 +92,7 @@ type queryer interface {
 type loader struct {
 	q        queryer
 	contents map[contentKey]scalehist.Object
-	states   map[int64]*state
+	states   map[int64]*stored.State
 }
 
 type contentKey struct {
@@ -82,39 +101,38 @@ type contentKey struct {
 }
 
 func newLoader(q queryer) *loader {
-	return &loader{q: q, contents: map[contentKey]scalehist.Object{}, states: map[int64]*state{}}
+	return &loader{q: q, contents: map[contentKey]scalehist.Object{}, states: map[int64]*stored.State{}}
 }
 
 // load builds the object of a version.
 func (l *loader) load(ctx context.Context, v *versionRow) (scalehist.Object, error) {
-	info, ok := kinds[v.key.kind]
-	if !ok {
-		return nil, fmt.Errorf("%s: kind is not known: use a newer scalehist", v.key)
-	}
-	ck := contentKey{v.key.kind, v.contentID}
-	if v.content, ok = l.contents[ck]; !ok {
-		v.content = info.new()
-		if err := l.read(ctx, v.contentID, v.content); err != nil {
-			return nil, fmt.Errorf("%s: %w", v.key, err)
+	ck := contentKey{v.Key.Kind, v.contentID}
+	var ok bool
+	if v.Content, ok = l.contents[ck]; !ok {
+		if v.Content = stored.New(v.Key.Kind); v.Content == nil {
+			return nil, fmt.Errorf("%s: kind is not known: use a newer scalehist", v.Key)
+		}
+		if err := l.read(ctx, v.contentID, v.Content); err != nil {
+			return nil, fmt.Errorf("%s: %w", v.Key, err)
 		}
 		if len(l.contents) >= maxCached {
 			clear(l.contents)
 		}
-		l.contents[ck] = v.content
+		l.contents[ck] = v.Content
 	}
 	if v.stateID.Valid {
-		if v.state, ok = l.states[v.stateID.Int64]; !ok {
-			v.state = &state{}
-			if err := l.read(ctx, v.stateID.Int64, v.state); err != nil {
-				return nil, fmt.Errorf("%s: %w", v.key, err)
+		if v.State, ok = l.states[v.stateID.Int64]; !ok {
+			v.State = &stored.State{}
+			if err := l.read(ctx, v.stateID.Int64, v.State); err != nil {
+				return nil, fmt.Errorf("%s: %w", v.Key, err)
 			}
 			if len(l.states) >= maxCached {
 				clear(l.states)
 			}
-			l.states[v.stateID.Int64] = v.state
+			l.states[v.stateID.Int64] = v.State
 		}
 	}
-	return v.decode()
+	return v.Decode()
 }
 
 func (l *loader) read(ctx context.Context, id int64, to any) error {
@@ -125,7 +143,7 @@ func (l *loader) read(ctx context.Context, id int64, to any) error {
 		}
 		return err
 	}
-	if sum := hashOf(text); !bytes.Equal(hash, sum[:]) {
+	if sum := stored.Hash(text); !bytes.Equal(hash, sum[:]) {
 		return alteredError(id)
 	}
 	if err := readJSON(string(text), to); err != nil {
@@ -134,7 +152,7 @@ func (l *loader) read(ctx context.Context, id int64, to any) error {
 	return nil
 }
 
-// errColumn: a column does not hold the JSON that belongs there. readError makes it a CorruptError.
+// errColumn: a column does not hold the JSON that belongs there. readError makes it a dbfile.CorruptError.
 var errColumn = errors.New("is not what belongs there")
 
 // readJSON reads JSON that a column holds. What is wrong with it concerns the owner of the file, not the types it is read into.
@@ -145,7 +163,7 @@ func readJSON(text string, to any) error {
 	return nil
 }
 
-// alteredError: the content with this id is not what its hash is of. readError makes it a CorruptError.
+// alteredError: the content with this id is not what its hash is of. readError makes it a dbfile.CorruptError.
 type alteredError int64
 
 func (e alteredError) Error() string {
@@ -160,32 +178,34 @@ const fewQuery = `SELECT ` + versionColumns + ` FROM scope k CROSS JOIN object x
 	CROSS JOIN version v ON v.seq = (SELECT f.seq FROM version f WHERE f.object_id = x.id AND f.few = 1 AND f.at <= ?1
 		ORDER BY f.at DESC, f.seq DESC LIMIT 1)` + versionJoins + `WHERE k.kind = ?2 AND v.ends IS NULL`
 
-// objectsAt calls f for each object that lives at t, in creation order: all, or those of some kinds other than Pod.
-func objectsAt(ctx context.Context, q queryer, l *loader, t time.Time, few []string, f func(scalehist.Object, *versionRow) error) error {
-	ns, err := instant(t)
+// objectsAt are the objects that live at t, in creation order: all, or those of some kinds.
+func objectsAt(ctx context.Context, q queryer, l *loader, t time.Time, kinds ...string) ([]scalehist.Object, error) {
+	ns, err := stored.Instant(t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var all []versionRow // read in full: content queries must not run inside this one
-	if len(few) > 0 {
-		all, err = fewAt(ctx, q, ns, few)
+	var all []versionRow                                  // read in full: content queries must not run inside this one
+	if len(kinds) > 0 && !slices.Contains(kinds, "Pod") { // of which there are too many to have an index
+		all, err = fewAt(ctx, q, ns, kinds)
 	} else {
 		all, err = allAt(ctx, q, ns)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	slices.SortFunc(all, byCreation)
+	var out []scalehist.Object
 	for i := range all {
+		if len(kinds) > 0 && !slices.Contains(kinds, all[i].Key.Kind) {
+			continue
+		}
 		o, err := l.load(ctx, &all[i])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := f(o, &all[i]); err != nil {
-			return err
-		}
+		out = append(out, o)
 	}
-	return nil
+	return out, nil
 }
 
 func allAt(ctx context.Context, q queryer, ns int64) ([]versionRow, error) {
@@ -200,7 +220,7 @@ func allAt(ctx context.Context, q queryer, ns int64) ([]versionRow, error) {
 func fetch(ctx context.Context, q queryer, live *liveSeqs) ([]versionRow, error) {
 	var out []versionRow
 	for part := range slices.Chunk(live.seqs, fetchSize) {
-		rows, err := readVersions(ctx, q, fetchQuery, seqsJSON(part))
+		rows, err := readRows(ctx, q, scanVersion, fetchQuery, seqsJSON(part))
 		if err != nil {
 			return nil, err
 		}
@@ -223,7 +243,7 @@ func fewAt(ctx context.Context, q queryer, ns int64, kinds []string) ([]versionR
 	}
 	var out []versionRow
 	for _, kind := range kinds {
-		rows, err := readVersions(ctx, q, fewQuery, ns, kind)
+		rows, err := readRows(ctx, q, scanVersion, fewQuery, ns, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -232,22 +252,26 @@ func fewAt(ctx context.Context, q queryer, ns int64, kinds []string) ([]versionR
 	return out, nil
 }
 
-func readVersions(ctx context.Context, q queryer, query string, args ...any) ([]versionRow, error) {
+// readRows are the rows of a query as scan reads them.
+func readRows[T any](ctx context.Context, q queryer, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var out []versionRow
+	var out []T
 	for rows.Next() {
-		v, err := scanVersion(rows)
+		r, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, v)
+		out = append(out, r)
 	}
 	return out, rows.Err()
 }
+
+// scanOne scans a row of one column.
+func scanOne[T any](rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }
 
 // read runs f in one read transaction, so that a recorder at work cannot change what it sees half-way.
 func (db *DB) read(ctx context.Context, what string, f func(q queryer) error) error {

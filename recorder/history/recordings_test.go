@@ -15,6 +15,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // realRecordings are the fixtures that others recorded.
@@ -42,7 +43,7 @@ func objectLog(t *testing.T, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(open(t, path).Export(t.Context(), f, time.Time{}, time.Time{}, history.ExportOptions{}), f.Close()); err != nil {
+	if err := errors.Join(transfer.Export(t.Context(), open(t, path), f, time.Time{}, time.Time{}, transfer.ExportOptions{}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return log
@@ -61,7 +62,7 @@ func importFile(t *testing.T, path string) *history.DB {
 func importLog(t *testing.T, r io.Reader, name string) *history.DB {
 	t.Helper()
 	dst := filepath.Join(t.TempDir(), "h.db")
-	report, err := history.Import(t.Context(), r, dst, history.ImportOptions{Name: name})
+	report, err := transfer.Import(t.Context(), r, dst, transfer.ImportOptions{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}

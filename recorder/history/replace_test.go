@@ -15,6 +15,7 @@ import (
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/powercut"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // logSuffixes are of the files from which SQLite takes what is not in a database yet.
@@ -106,7 +107,7 @@ func TestPowerCutWhileReplaced(t *testing.T) {
 			return err
 		},
 		"import": func(t *testing.T, path string) error {
-			_, err := history.Import(t.Context(), strings.NewReader(other), path, history.ImportOptions{Name: "other", Force: true})
+			_, err := transfer.Import(t.Context(), strings.NewReader(other), path, transfer.ImportOptions{Name: "other", Force: true})
 			return err
 		},
 	} {
@@ -164,7 +165,7 @@ func TestPowerCutWhileMade(t *testing.T) {
 	log := exported(t, write(t, change(0, scalehist.OpAdd, pod("other", uid(99))), change(time.Hour, scalehist.OpDelete, pod("other", uid(99)))))
 	disk := powercut.Watch(t, dir)
 	states := watchStates(disk)
-	if _, err := history.Import(t.Context(), strings.NewReader(log), path, history.ImportOptions{Name: "other"}); err != nil {
+	if _, err := transfer.Import(t.Context(), strings.NewReader(log), path, transfer.ImportOptions{Name: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	disk.Each(nil)

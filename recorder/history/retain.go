@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // RetainReport says what a history forgot.
@@ -40,7 +42,7 @@ func (w *Writer) Retain(ctx context.Context, olderThan time.Time) (RetainReport,
 }
 
 func (w *Writer) retain(ctx context.Context, olderThan time.Time, report *RetainReport) error {
-	cut, err := instant(olderThan)
+	cut, err := stored.Instant(olderThan)
 	if err != nil {
 		return err
 	}
@@ -59,10 +61,10 @@ func (w *Writer) retain(ctx context.Context, olderThan time.Time, report *Retain
 			return err
 		}
 	}
-	if report.From = fromNS(max(first, b.at)); b.at < 0 {
+	if report.From = stored.FromNS(max(first, b.at)); b.at < 0 {
 		return nil
 	}
-	report.From = fromNS(b.at)
+	report.From = stored.FromNS(b.at)
 	if err := w.forgetVersions(ctx, b, report); err != nil {
 		return err
 	}

@@ -17,6 +17,9 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/observed"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // After a history forgot its past, every instant that is left reads as before, its content is that of the window cut out,
@@ -33,7 +36,7 @@ func TestRetainKeepsWhatIsLeft(t *testing.T) {
 		path := writeLife(r, t, l)
 		first := rapid.IntRange(0, len(l.times)-1).Draw(r, "first kept")
 		window := filepath.Join(filepath.Dir(path), "window.db")
-		if err := history.Cut(t.Context(), path, window, at(l.times[first]), time.Time{}); err != nil {
+		if err := transfer.Cut(t.Context(), path, window, at(l.times[first]), time.Time{}); err != nil {
 			r.Fatal(err)
 		}
 		if _, _, err := history.Retain(t.Context(), path, at(l.times[first])); err != nil {
@@ -203,7 +206,7 @@ func TestRetainStopped(t *testing.T) {
 		if diff := cmp.Diff([]string{"10s add NodeGroup/kept", "1m0s update NodeGroup/kept"}, changes(t, db, time.Time{}, time.Time{})); diff != "" {
 			t.Fatalf("stopped after %d (-want +got):\n%s", polls, diff)
 		}
-		sizes, err := db.NodeGroupSizes(t.Context(), time.Time{}, time.Time{})
+		sizes, err := observed.NodeGroupSizes(t.Context(), db, time.Time{}, time.Time{})
 		if err != nil || len(sizes) != 2 || sizes[0].NodeGroup != "kept" || !sizes[0].At.Equal(at(10*time.Second)) {
 			t.Fatalf("stopped after %d: sizes %+v, %v", polls, sizes, err)
 		}
@@ -305,7 +308,7 @@ func TestCompact(t *testing.T) {
 		}
 	}
 	_, err := history.Compact(t.Context(), path)
-	var locked *history.LockedError
+	var locked *dbfile.LockedError
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
 		t.Errorf("while it is written to: %v", err)
 	}
@@ -350,7 +353,7 @@ func TestCompactOtherFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := history.Compact(t.Context(), text)
-	var foreign *history.ForeignError
+	var foreign *dbfile.ForeignError
 	if !errors.As(err, &foreign) {
 		t.Errorf("text: %v", err)
 	}
@@ -393,7 +396,7 @@ func TestCopyWhileWriting(t *testing.T) {
 	var sizes []int
 	for n := range 5 {
 		copied := filepath.Join(t.TempDir(), fmt.Sprintf("copy%d.db", n))
-		if err := history.CopyTo(ctx, path, copied, time.Time{}, time.Time{}); err != nil {
+		if err := reopen(t, path).CopyTo(ctx, copied); err != nil {
 			t.Fatal(err)
 		}
 		db := reopen(t, copied)
@@ -406,11 +409,11 @@ func TestCopyWhileWriting(t *testing.T) {
 		if err := db.Check(ctx); err != nil {
 			t.Error(err)
 		}
-		if err := history.CopyTo(ctx, path, copied, time.Time{}, time.Time{}); !errors.As(err, new(*history.ExistsError)) {
+		if err := reopen(t, path).CopyTo(ctx, copied); !errors.As(err, new(*dbfile.ExistsError)) {
 			t.Errorf("over an existing file: %v", err)
 		}
 		window := filepath.Join(t.TempDir(), "window.db")
-		if err := history.CopyTo(ctx, path, window, start, start); err != nil {
+		if err := transfer.Cut(ctx, path, window, start, start); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(snapshotAt(t, reopen(t, window), 0).Objects.Pods); got != 2 {

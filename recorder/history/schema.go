@@ -50,20 +50,9 @@ func (e schemaEntry) String() string { return e.kind + " " + e.name }
 
 // readSchema reads what a database is made of, and runs nothing of it.
 func readSchema(ctx context.Context, q queryer) ([]schemaEntry, error) {
-	rows, err := q.QueryContext(ctx, `SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []schemaEntry
-	for rows.Next() {
-		var e schemaEntry
-		if err := rows.Scan(&e.kind, &e.name, &e.table, &e.text); err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, rows.Err()
+	return readRows(ctx, q, func(rows *sql.Rows) (e schemaEntry, err error) {
+		return e, rows.Scan(&e.kind, &e.name, &e.table, &e.text)
+	}, `SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema`)
 }
 
 // checkSchema refuses a file that is made of anything but what tables.sql and views.sql make, and guests. A schema is a program: a view that

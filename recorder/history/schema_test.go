@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 // hostile are statements that make a program of a history, with what an error says of it.
@@ -58,7 +58,7 @@ func TestOnlyOurSchemaIsOpened(t *testing.T) {
 			before := readText(t, path)
 			check := func(what string, err error) {
 				t.Helper()
-				var foreign *history.ForeignError
+				var foreign *dbfile.ForeignError
 				if !errors.As(err, &foreign) || foreign.Path != path || !strings.Contains(err.Error(), h.want) {
 					t.Errorf("%s: %v, want a ForeignError that says %q", what, err, h.want)
 				}
@@ -93,7 +93,7 @@ func TestEveryHistoryWeHaveIsOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	if err := history.CopyTo(t.Context(), files[0], copied, time.Time{}, time.Time{}); err != nil {
+	if err := reopen(t, files[0]).CopyTo(t.Context(), copied); err != nil {
 		t.Fatal(err)
 	}
 	// What Litestream adds, in the words of its db.go.
@@ -103,33 +103,6 @@ func TestEveryHistoryWeHaveIsOpened(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 			continue
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// TestHistoriesAreDistrusted: the fences behind the check of the schema hold, for readers and writers.
-func TestHistoriesAreDistrusted(t *testing.T) {
-	path := writeFile(t, change(0, scalehist.OpAdd, pod("a", uid(1))))
-	for what, dsn := range history.DSNs(t, path) {
-		db, err := sql.Open("sqlite", dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for pragma, want := range map[string]int{"trusted_schema": 0, "cell_size_check": 1} {
-			var got int
-			if err := db.QueryRowContext(t.Context(), `PRAGMA `+pragma).Scan(&got); err != nil || got != want {
-				t.Errorf("%s: %s is %d, %v; want %d", what, pragma, got, err, want)
-			}
-		}
-		var got int // of a connection that is defensive, it cannot be set
-		if _, err := db.ExecContext(t.Context(), `PRAGMA writable_schema = 1`); err != nil {
-			t.Error(err)
-		}
-		if err := db.QueryRowContext(t.Context(), `PRAGMA writable_schema`).Scan(&got); err != nil || got != 0 {
-			t.Errorf("%s: writable_schema is %d, %v; want 0", what, got, err)
 		}
 		if err := db.Close(); err != nil {
 			t.Error(err)

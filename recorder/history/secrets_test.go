@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // TestImportKeepsNoSecret: what a recorder masks is masked on import too. Each case is a command line of the autoscaler with a
@@ -44,7 +44,7 @@ func TestImportKeepsNoSecret(t *testing.T) {
 		log := fmt.Sprintf(`{"at":"2026-03-01T12:00:00Z","op":"add","object":{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"namespace":"kube-system","name":"ca"},`+
 			`"spec":{"template":{"spec":{"containers":[{"name":"cluster-autoscaler","command":%s,"env":[{"name":"P","value":%q}]}],"initContainers":[{"name":"cluster-autoscaler","args":[%q]}]}}}}}`,
 			command, secret, "--token="+secret)
-		if _, err := history.Import(t.Context(), strings.NewReader(log+"\n"), dst, history.ImportOptions{Name: "x"}); err != nil {
+		if _, err := transfer.Import(t.Context(), strings.NewReader(log+"\n"), dst, transfer.ImportOptions{Name: "x"}); err != nil {
 			t.Fatal(err)
 		}
 		file, err := os.ReadFile(dst)
@@ -54,9 +54,9 @@ func TestImportKeepsNoSecret(t *testing.T) {
 		if strings.Contains(string(file), secret) {
 			t.Errorf("%q reached the file", words)
 		}
-		settings, err := reopen(t, dst).SettingsAt(t.Context(), start)
-		if err != nil || !slices.Contains(settings.Flags, "--max-nodes-total=7") {
-			t.Errorf("%q: flags %q, %v", words, settings.Flags, err)
+		snapshot, err := reopen(t, dst).SnapshotAt(t.Context(), start)
+		if err != nil || !slices.Contains(snapshot.CASettings.Flags, "--max-nodes-total=7") {
+			t.Errorf("%q: flags %q, %v", words, snapshot.CASettings.Flags, err)
 		}
 	}
 }

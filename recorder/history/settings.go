@@ -2,30 +2,16 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/scalehist/scalehist"
-	"github.com/scalehist/scalehist/internal/caflags"
-	"github.com/scalehist/scalehist/recorder/history/projection"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
+	"github.com/scalehist/scalehist/recorder/history/snapshot"
 )
 
 // settingsKinds are the objects that settings are read from.
 var settingsKinds = []string{"Deployment", "ConfigMap"}
-
-// SettingsAt are the cluster-autoscaler's settings in force at t; without flags when no autoscaler was recorded then.
-func (db *DB) SettingsAt(ctx context.Context, t time.Time) (scalehist.CASettings, error) {
-	objects := &scalehist.Objects{}
-	err := db.read(ctx, "settings at "+t.UTC().Format(time.RFC3339Nano), func(q queryer) error {
-		return objectsAt(ctx, q, newLoader(q), t, settingsKinds, func(o scalehist.Object, _ *versionRow) error {
-			addTo(objects, nil, o)
-			return nil
-		})
-	})
-	if err != nil {
-		return scalehist.CASettings{}, err
-	}
-	return settingsOf(objects), nil
-}
 
 // SettingsChanges are the changes of the settings with from < At <= to, in time order.
 func (db *DB) SettingsChanges(ctx context.Context, from, to time.Time) ([]scalehist.SettingsChange, error) {
@@ -41,12 +27,8 @@ func (db *DB) SettingsChanges(ctx context.Context, from, to time.Time) ([]scaleh
 		}
 		l := newLoader(q)
 		at := func(t time.Time) (scalehist.CASettings, error) {
-			objects := &scalehist.Objects{}
-			err := objectsAt(ctx, q, l, t, settingsKinds, func(o scalehist.Object, _ *versionRow) error {
-				addTo(objects, nil, o)
-				return nil
-			})
-			return settingsOf(objects), err
+			objects, err := objectsAt(ctx, q, l, t, settingsKinds...)
+			return snapshot.Of(t, objects).CASettings, err
 		}
 		var last scalehist.CASettings
 		if !from.IsZero() {
@@ -81,40 +63,8 @@ func changeTimes(ctx context.Context, q queryer, after, end int64) ([]time.Time,
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.QueryContext(ctx, changeTimesQuery, max(after, b.at-1), end, b.at)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []time.Time
-	for rows.Next() {
-		var ns int64
-		if err := rows.Scan(&ns); err != nil {
-			return nil, err
-		}
-		out = append(out, fromNS(ns))
-	}
-	return out, rows.Err()
-}
-
-// settingsOf reads the settings off the autoscaler's Deployment and the priority ConfigMap beside it.
-// With several autoscalers the one created first counts.
-func settingsOf(o *scalehist.Objects) scalehist.CASettings {
-	var s scalehist.CASettings
-	namespace := ""
-	for _, d := range o.Deployments {
-		if flags := caflags.Of(d); flags != nil {
-			s.Flags, namespace = append([]string(nil), flags...), d.Namespace
-			break
-		}
-	}
-	for _, c := range o.ConfigMaps {
-		if c.Name == projection.PriorityConfigMap && (namespace == "" || c.Namespace == namespace || s.Priorities == "") {
-			s.Priorities = c.Data["priorities"]
-			if c.Namespace == namespace {
-				break
-			}
-		}
-	}
-	return s
+	return readRows(ctx, q, func(rows *sql.Rows) (time.Time, error) {
+		ns, err := scanOne[int64](rows)
+		return stored.FromNS(ns), err
+	}, changeTimesQuery, max(after, b.at-1), end, b.at)
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // statements are the writer's prepared statements.
@@ -70,7 +72,7 @@ const lastInstants = `SELECT
 
 // load reads what the writer keeps in memory: the living objects and where the history ends.
 func (w *Writer) load(ctx context.Context) error {
-	w.live = map[key]*liveObject{}
+	w.live = map[stored.Key]*liveObject{}
 	w.scopes = map[scope]int64{}
 	w.contents = map[[16]byte]int64{}
 	w.words = map[string]int64{}
@@ -87,13 +89,13 @@ func (w *Writer) load(ctx context.Context) error {
 		return err
 	}
 	for _, v := range versions {
-		l := &liveObject{id: v.objectID, uid: v.uid, created: v.created, seq: v.seq, content: v.contentID, state: v.stateID.Int64, times: v.times}
-		if v.node != "" {
-			if err := w.db.QueryRowContext(ctx, `SELECT id FROM word WHERE value = ?`, v.node).Scan(&l.node); err != nil {
+		l := &liveObject{id: v.objectID, uid: v.UID, created: v.Created, seq: v.seq, content: v.contentID, state: v.stateID.Int64, times: v.Times}
+		if v.Node != "" {
+			if err := w.db.QueryRowContext(ctx, `SELECT id FROM word WHERE value = ?`, v.Node).Scan(&l.node); err != nil {
 				return err
 			}
 		}
-		w.live[v.key] = l
+		w.live[v.Key] = l
 	}
 	return nil
 }

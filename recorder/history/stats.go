@@ -1,11 +1,13 @@
 package history
 
 import (
-	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // Meta are the facts about the file itself: "cluster", "source".
@@ -55,29 +57,21 @@ type recordingRow struct {
 }
 
 func readRecordings(ctx context.Context, q queryer) ([]recordingRow, error) {
-	rows, err := q.QueryContext(ctx, `SELECT id, from_ns, coalesce(to_ns, 0), coalesce(to_ns, alive_ns), kinds FROM recording ORDER BY from_ns, id`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []recordingRow
-	for rows.Next() {
-		var r recordingRow
+	return readRows(ctx, q, func(rows *sql.Rows) (r recordingRow, err error) {
 		var from, to, end int64
 		var kinds string
 		if err := rows.Scan(&r.ID, &from, &to, &end, &kinds); err != nil {
-			return nil, err
+			return r, err
 		}
-		r.From, r.end = fromNS(from), fromNS(end)
+		r.From, r.end = stored.FromNS(from), stored.FromNS(end)
 		if to != 0 {
-			r.To = fromNS(to)
+			r.To = stored.FromNS(to)
 		}
 		if r.Kinds, err = kindsFrom(kinds); err != nil {
-			return nil, fmt.Errorf("recording %d: %w", r.ID, err)
+			return r, fmt.Errorf("recording %d: %w", r.ID, err)
 		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
+		return r, nil
+	}, `SELECT id, from_ns, coalesce(to_ns, 0), coalesce(to_ns, alive_ns), kinds FROM recording ORDER BY from_ns, id`)
 }
 
 // Gaps are the gaps that overlap [from, to], in time order; zero bounds are open.
@@ -95,27 +89,18 @@ func readGaps(ctx context.Context, q queryer, from, to time.Time) ([]Gap, error)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.QueryContext(ctx, `SELECT from_ns, to_ns, kinds, why FROM gap WHERE from_ns <= ? AND to_ns >= ? ORDER BY from_ns, to_ns, id`,
-		end, after.at)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []Gap
-	for rows.Next() {
-		var g Gap
+	return readRows(ctx, q, func(rows *sql.Rows) (g Gap, err error) {
 		var f, t int64
 		var kinds string
 		if err := rows.Scan(&f, &t, &kinds, &g.Why); err != nil {
-			return nil, err
+			return g, err
 		}
-		g.From, g.To = fromNS(f), fromNS(t)
+		g.From, g.To = stored.FromNS(f), stored.FromNS(t)
 		if g.Kinds, err = kindsFrom(kinds); err != nil {
-			return nil, fmt.Errorf("gap at %s: %w", g.From.Format(time.RFC3339), err)
+			return g, fmt.Errorf("gap at %s: %w", g.From.Format(time.RFC3339), err)
 		}
-		out = append(out, g)
-	}
-	return out, rows.Err()
+		return g, nil
+	}, `SELECT from_ns, to_ns, kinds, why FROM gap WHERE from_ns <= ? AND to_ns >= ? ORDER BY from_ns, to_ns, id`, end, after.at)
 }
 
 func kindsFrom(s string) ([]string, error) {
@@ -132,38 +117,20 @@ func kindsFrom(s string) ([]string, error) {
 // Stats counts what the history holds.
 func (db *DB) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
-	err := db.read(ctx, "stats", func(q queryer) error {
-		rows, err := q.QueryContext(ctx, `SELECT s.kind, count(DISTINCT o.id), count(*), count(DISTINCT v.content_id)
+	err := db.read(ctx, "stats", func(q queryer) (err error) {
+		s.Kinds, err = readRows(ctx, q, func(rows *sql.Rows) (k KindStats, err error) {
+			return k, rows.Scan(&k.Kind, &k.Objects, &k.Versions, &k.Contents)
+		}, `SELECT s.kind, count(DISTINCT o.id), count(*), count(DISTINCT v.content_id)
 			FROM version v JOIN object o ON o.id = v.object_id JOIN scope s ON s.id = o.scope_id
 			WHERE v.content_id IS NOT NULL GROUP BY s.kind ORDER BY s.kind`)
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var k KindStats
-			if err := rows.Scan(&k.Kind, &k.Objects, &k.Versions, &k.Contents); err != nil {
-				return err
-			}
-			s.Kinds = append(s.Kinds, k)
-		}
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		reasons, err := q.QueryContext(ctx, `SELECT e.reason, count(*), sum((SELECT max(1, coalesce(max(count), 0), coalesce(max(series), 0))
+		s.Events, err = readRows(ctx, q, func(rows *sql.Rows) (r ReasonCount, err error) {
+			return r, rows.Scan(&r.Reason, &r.Events, &r.Occurrences)
+		}, `SELECT e.reason, count(*), sum((SELECT max(1, coalesce(max(count), 0), coalesce(max(series), 0))
 			FROM event_seen s WHERE s.event_id = e.id)) FROM event e GROUP BY e.reason ORDER BY e.reason`)
 		if err != nil {
-			return err
-		}
-		defer reasons.Close()
-		for reasons.Next() {
-			var r ReasonCount
-			if err := reasons.Scan(&r.Reason, &r.Events, &r.Occurrences); err != nil {
-				return err
-			}
-			s.Events = append(s.Events, r)
-		}
-		if err := reasons.Err(); err != nil {
 			return err
 		}
 		return q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM usage), (SELECT count(*) FROM sample)`).Scan(&s.Usages, &s.Samples)
@@ -171,10 +138,6 @@ func (db *DB) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return s, err
 	}
-	s.FileBytes = fileBytes(db.file)
+	s.FileBytes = dbfile.Size(db.file)
 	return s, nil
-}
-
-func sortPlaced(p []placed) {
-	slices.SortStableFunc(p, func(a, b placed) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
 }

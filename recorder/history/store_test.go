@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 func entryNames(t *testing.T, dir string) []string {
@@ -43,7 +44,7 @@ func TestSecondWriterIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.db")
 	w := create(t, path)
 	_, err := history.Create(t.Context(), path, history.Options{})
-	var locked *history.LockedError
+	var locked *dbfile.LockedError
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
 		t.Fatalf("got %v, want a LockedError with PID %d", err, os.Getpid())
 	}
@@ -73,18 +74,18 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		want     any
 		wantText string
 	}{
-		{"empty file", []byte{}, new(*history.EmptyError), "nothing was recorded"},
-		{"truncated", good[:len(good)/2], new(*history.CorruptError), "damaged or cut short"},
-		{"header only", good[:50], new(*history.CorruptError), "less than a header"},
-		{"damaged", damaged, new(*history.CorruptError), "damaged"},
-		{"text", []byte("hello\n"), new(*history.ForeignError), "not a scalehist history"},
-		{"object log", []byte("{\"at\":1}\n"), new(*history.ForeignError), "scalehist import"},
-		{"gzip", []byte{0x1f, 0x8b, 8, 0}, new(*history.ForeignError), "scalehist import"},
-		{"other database", foreign, new(*history.ForeignError), "another SQLite database"},
+		{"empty file", []byte{}, new(*dbfile.EmptyError), "nothing was recorded"},
+		{"truncated", good[:len(good)/2], new(*dbfile.CorruptError), "damaged or cut short"},
+		{"header only", good[:50], new(*dbfile.CorruptError), "less than a header"},
+		{"damaged", damaged, new(*dbfile.CorruptError), "damaged"},
+		{"text", []byte("hello\n"), new(*dbfile.ForeignError), "not a scalehist history"},
+		{"object log", []byte("{\"at\":1}\n"), new(*dbfile.ForeignError), "scalehist import"},
+		{"gzip", []byte{0x1f, 0x8b, 8, 0}, new(*dbfile.ForeignError), "scalehist import"},
+		{"other database", foreign, new(*dbfile.ForeignError), "another SQLite database"},
 		{"older", older, new(*history.VersionError), "has schema version 3, this scalehist reads version 4 only: use the scalehist that wrote it, or record again"},
 		{"newer", newer, new(*history.VersionError), "has schema version 99, this scalehist reads version 4 only"},
 		{"no version", unmarked, new(*history.VersionError), "has schema version 0"},
-		{"other schema", other, new(*history.ForeignError), "table t is not part of schema version 4"},
+		{"other schema", other, new(*dbfile.ForeignError), "table t is not part of schema version 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.db")
@@ -111,7 +112,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		})
 	}
 	_, err = history.Open(t.Context(), filepath.Join(t.TempDir(), "none.db"))
-	if missing := new(*history.MissingError); !errors.As(err, missing) {
+	if missing := new(*dbfile.MissingError); !errors.As(err, missing) {
 		t.Errorf("missing file: got %v", err)
 	}
 	empty := filepath.Join(t.TempDir(), "h.db")
@@ -119,7 +120,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = history.Open(t.Context(), empty)
-	if want := new(*history.EmptyError); !errors.As(err, want) {
+	if want := new(*dbfile.EmptyError); !errors.As(err, want) {
 		t.Errorf("nothing recorded: got %v", err)
 	}
 }

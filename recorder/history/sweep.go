@@ -61,8 +61,12 @@ func (w *Writer) sweep(ctx context.Context) (int64, error) {
 			break
 		}
 	}
-	if err := w.usedSeries(ctx, &series); err != nil {
+	sampled, err := readRows(ctx, w.db, scanOne[int64], `SELECT DISTINCT series_id FROM sample`) // no index leads from a series to its samples
+	if err != nil {
 		return 0, err
+	}
+	for _, id := range sampled {
+		series.add(id)
 	}
 	total := int64(0)
 	for _, s := range []struct {
@@ -81,23 +85,6 @@ func (w *Writer) sweep(ctx context.Context) (int64, error) {
 		clear(w.scopes)
 	}
 	return total, nil
-}
-
-// usedSeries adds the series that have samples, in one pass: no index leads from a series to its samples.
-func (w *Writer) usedSeries(ctx context.Context, used *ids) error {
-	rows, err := w.db.QueryContext(ctx, `SELECT DISTINCT series_id FROM sample`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		used.add(id)
-	}
-	return rows.Err()
 }
 
 // page runs f for up to retainChunk rows behind after and says how many there were.

@@ -97,17 +97,6 @@ type EventFilter struct {
 	Reasons  []string
 }
 
-// NodeGroupSize is the state of a node group's bounds and target from At on.
-type NodeGroupSize struct {
-	At         time.Time `json:"at"`
-	NodeGroup  string    `json:"nodeGroup"`
-	MinSize    int       `json:"minSize"`
-	MaxSize    int       `json:"maxSize"`
-	TargetSize int       `json:"targetSize"`
-	// Deleted: the group was removed at At; the sizes are its last.
-	Deleted bool `json:"deleted,omitempty"`
-}
-
 // KindStats counts what is stored of one kind.
 type KindStats struct {
 	Kind     string `json:"kind"`

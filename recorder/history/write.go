@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/scalehist/scalehist"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
 )
 
 // Write adds entries in one transaction: all of them or, on an error or a cancelled context, none.
@@ -70,9 +70,9 @@ func (w *Writer) WriteBatch(ctx context.Context, b Batch) error {
 // Reconcile deletes the living objects of a kind that are not in present (a complete list at an instant): their
 // deletion happened while nobody watched. It returns how many there were.
 func (w *Writer) Reconcile(ctx context.Context, at time.Time, kind string, present []scalehist.Object) (int, error) {
-	uids := make(map[key]types.UID, len(present))
+	uids := make(map[stored.Key]types.UID, len(present))
 	for _, o := range present {
-		uids[key{kind, o.GetNamespace(), o.GetName()}] = o.GetUID()
+		uids[stored.Key{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}] = o.GetUID()
 	}
 	gone := 0
 	err := w.inTx(ctx, func(tx *sql.Tx) error {
@@ -82,7 +82,7 @@ func (w *Writer) Reconcile(ctx context.Context, at time.Time, kind string, prese
 			return err
 		}
 		for _, k := range sortedKeys(w.live) {
-			if k.kind != kind {
+			if k.Kind != kind {
 				continue
 			}
 			uid, ok := uids[k]
@@ -103,9 +103,9 @@ func (w *Writer) Reconcile(ctx context.Context, at time.Time, kind string, prese
 	return gone, nil
 }
 
-func sortedKeys(m map[key]*liveObject) []key {
-	return slices.SortedFunc(maps.Keys(m), func(a, b key) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+func sortedKeys(m map[stored.Key]*liveObject) []stored.Key {
+	return slices.SortedFunc(maps.Keys(m), func(a, b stored.Key) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -131,7 +131,7 @@ func (t *txWriter) row(s *sql.Stmt, args ...any) *sql.Row {
 
 // observe turns an observed time into a column, never before what is written already.
 func (t *txWriter) observe(at time.Time) (int64, error) {
-	ns, err := instant(at)
+	ns, err := stored.Instant(at)
 	if err != nil {
 		return 0, err
 	}
@@ -155,13 +155,10 @@ func (t *txWriter) apply(e *Entry) error {
 	if objectAt.Equal(observed) {
 		objectAt = time.Time{}
 	}
-	switch o := e.Change.Object.(type) {
-	case *corev1.Event:
-		return t.event(observed, e.Change.Op, fromCore(o))
-	case *eventsv1.Event:
-		return t.event(observed, e.Change.Op, fromEvents(o))
+	if event, ok := stored.EventOf(e.Change.Object); ok {
+		return t.event(observed, e.Change.Op, event)
 	}
-	enc, ok, err := encode(e.Change.Object)
+	enc, ok, err := stored.Encode(e.Change.Object)
 	if err != nil {
 		return err
 	}
@@ -169,12 +166,12 @@ func (t *txWriter) apply(e *Entry) error {
 		if w.counts.Left == nil {
 			w.counts.Left = map[string]int64{}
 		}
-		w.counts.Left[kindOf(e.Change.Object)]++
+		w.counts.Left[objectlog.KindOf(e.Change.Object)]++
 		return nil
 	}
 	at, err := t.observe(observed)
 	if err != nil {
-		return fmt.Errorf("%s: %w", enc.key, err)
+		return fmt.Errorf("%s: %w", enc.Key, err)
 	}
 	switch e.Change.Op {
 	case scalehist.OpAdd, scalehist.OpUpdate:
@@ -182,20 +179,20 @@ func (t *txWriter) apply(e *Entry) error {
 	case scalehist.OpDelete:
 		err = t.remove(at, objectAt, &enc)
 	default:
-		return fmt.Errorf("%s: unknown operation %q: use add, update or delete", enc.key, e.Change.Op)
+		return fmt.Errorf("%s: unknown operation %q: use add, update or delete", enc.Key, e.Change.Op)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", enc.key, err)
+		return fmt.Errorf("%s: %w", enc.Key, err)
 	}
 	return nil
 }
 
 // put adds or updates.
-func (t *txWriter) put(op scalehist.Op, at int64, objectAt time.Time, e *encoded) error {
+func (t *txWriter) put(op scalehist.Op, at int64, objectAt time.Time, e *stored.Object) error {
 	w := t.w
-	cur := w.live[e.key]
-	if cur != nil && !cur.is(e.uid, op) {
-		if err := t.end(e.key, at, w.nextSeq(), time.Time{}); err != nil {
+	cur := w.live[e.Key]
+	if cur != nil && !cur.is(e.UID, op) {
+		if err := t.end(e.Key, at, w.nextSeq(), time.Time{}); err != nil {
 			return err
 		}
 		w.counts.Replaced++
@@ -210,15 +207,15 @@ func (t *txWriter) put(op scalehist.Op, at int64, objectAt time.Time, e *encoded
 		if err != nil {
 			return err
 		}
-		cur = &liveObject{id: id, uid: e.uid, created: e.created}
+		cur = &liveObject{id: id, uid: e.UID, created: e.Created}
 		if err := t.version(cur, at, objectAt, e, seq, nil); err != nil {
 			return err
 		}
-		w.live[e.key] = cur
+		w.live[e.Key] = cur
 		w.counts.Added++
 		return nil
 	}
-	changed, err := t.changes(cur, e, e.times(cur.created, true))
+	changed, err := t.changes(cur, e, e.Times(cur.created, true))
 	if err != nil {
 		return err
 	}
@@ -234,31 +231,31 @@ func (t *txWriter) put(op scalehist.Op, at int64, objectAt time.Time, e *encoded
 }
 
 // insertObject begins a life. One that came without a UID gets one that says which life of its name it is.
-func (t *txWriter) insertObject(seq, at int64, e *encoded) (int64, error) {
-	scopeID, err := t.scopeID(scope{e.key.kind, e.key.namespace, e.prefix})
+func (t *txWriter) insertObject(seq, at int64, e *stored.Object) (int64, error) {
+	scopeID, err := t.scopeID(scope{e.Key.Kind, e.Key.Namespace, e.Prefix})
 	if err != nil {
 		return 0, err
 	}
-	name := e.key.name[len(e.prefix):]
-	if e.uid == "" {
+	name := e.Key.Name[len(e.Prefix):]
+	if e.UID == "" {
 		var lives int
-		stem := e.key.String() + "#"
+		stem := e.Key.String() + "#"
 		if err := t.row(t.w.stmts.countLives, scopeID, name, stem).Scan(&lives); err != nil {
 			return 0, err
 		}
-		e.uid = types.UID(fmt.Sprintf("%s%d", stem, lives+1))
+		e.UID = types.UID(fmt.Sprintf("%s%d", stem, lives+1))
 	}
 	firstSeen := any(nil)
-	if e.created.IsZero() {
+	if e.Created.IsZero() {
 		firstSeen = at
 	}
-	_, err = t.exec(t.w.stmts.insertObject, seq, scopeID, name, uidColumn(e.uid), toSeconds(e.created), firstSeen, fewColumn(e.key))
+	_, err = t.exec(t.w.stmts.insertObject, seq, scopeID, name, stored.UIDColumn(e.UID), stored.Seconds(e.Created), firstSeen, fewColumn(e.Key))
 	return seq, err
 }
 
 // fewColumn marks every kind but Pod.
-func fewColumn(k key) any {
-	if k.kind == "Pod" {
+func fewColumn(k stored.Key) any {
+	if k.Kind == "Pod" {
 		return nil
 	}
 	return 1
@@ -266,25 +263,25 @@ func fewColumn(k key) any {
 
 // remove deletes. What the deletion shows beyond the last version (a phase, a condition) is kept in the row that ends
 // the object.
-func (t *txWriter) remove(at int64, objectAt time.Time, e *encoded) error {
+func (t *txWriter) remove(at int64, objectAt time.Time, e *stored.Object) error {
 	w := t.w
-	cur := w.live[e.key]
-	if cur == nil || !cur.is(e.uid, scalehist.OpDelete) {
+	cur := w.live[e.Key]
+	if cur == nil || !cur.is(e.UID, scalehist.OpDelete) {
 		w.counts.UnknownDeletes++
 		return nil
 	}
 	deleted := objectAt
 	if deleted.IsZero() {
-		deleted = e.deleted
+		deleted = e.Deleted
 	}
 	more := false
-	if !e.bare {
+	if !e.Bare {
 		var err error
-		if more, err = t.changes(cur, e, e.times(cur.created, true)); err != nil {
+		if more, err = t.changes(cur, e, e.Times(cur.created, true)); err != nil {
 			return err
 		}
 		if more { // a deletion timestamp alone is kept with the end
-			if more, err = t.changes(cur, e, e.times(cur.created, false)); err != nil {
+			if more, err = t.changes(cur, e, e.Times(cur.created, false)); err != nil {
 				return err
 			}
 		}
@@ -292,21 +289,21 @@ func (t *txWriter) remove(at int64, objectAt time.Time, e *encoded) error {
 	seq := w.nextSeq()
 	if !more {
 		w.counts.Deleted++
-		return t.end(e.key, at, seq, deleted)
+		return t.end(e.Key, at, seq, deleted)
 	}
 	if err := t.version(cur, at, deleted, e, seq, seq); err != nil {
 		return err
 	}
-	delete(w.live, e.key)
+	delete(w.live, e.Key)
 	w.counts.Deleted++
 	return nil
 }
 
 // end closes the life of a living object.
-func (t *txWriter) end(k key, at, seq int64, deleted time.Time) error {
+func (t *txWriter) end(k stored.Key, at, seq int64, deleted time.Time) error {
 	w := t.w
 	cur := w.live[k]
-	if _, err := t.exec(w.stmts.insertVersion, seq, at, cur.id, nil, nil, nil, nil, objectTime(deleted, cur.created), fewColumn(k), cur.seq); err != nil {
+	if _, err := t.exec(w.stmts.insertVersion, seq, at, cur.id, nil, nil, nil, nil, stored.ObjectTime(deleted, cur.created), fewColumn(k), cur.seq); err != nil {
 		return err
 	}
 	w.since++
@@ -315,7 +312,7 @@ func (t *txWriter) end(k key, at, seq int64, deleted time.Time) error {
 }
 
 // changes says whether e differs from the current version.
-func (t *txWriter) changes(cur *liveObject, e *encoded, times string) (bool, error) {
+func (t *txWriter) changes(cur *liveObject, e *stored.Object, times string) (bool, error) {
 	content, state, node, err := t.ids(e)
 	if err != nil {
 		return false, err
@@ -324,14 +321,14 @@ func (t *txWriter) changes(cur *liveObject, e *encoded, times string) (bool, err
 }
 
 // version adds what an object is from now on; ends is seq where it is what the object was when it was deleted.
-func (t *txWriter) version(cur *liveObject, at int64, objectAt time.Time, e *encoded, seq int64, ends any) error {
+func (t *txWriter) version(cur *liveObject, at int64, objectAt time.Time, e *stored.Object, seq int64, ends any) error {
 	content, state, node, err := t.ids(e)
 	if err != nil {
 		return err
 	}
-	times := e.times(cur.created, true)
+	times := e.Times(cur.created, true)
 	if _, err := t.exec(t.w.stmts.insertVersion, seq, at, cur.id, content, orNull(state), orNull(node), textOrNull(times),
-		objectTime(objectAt, cur.created), fewColumn(e.key), ends); err != nil {
+		stored.ObjectTime(objectAt, cur.created), fewColumn(e.Key), ends); err != nil {
 		return err
 	}
 	t.w.since++
@@ -350,75 +347,51 @@ func (l *liveObject) is(uid types.UID, op scalehist.Op) bool {
 // synthetic UIDs stand for those a log did not give: "kind/namespace/name#life".
 func synthetic(uid types.UID) bool { return strings.Contains(string(uid), "#") }
 
-func (t *txWriter) ids(e *encoded) (content, state, node int64, err error) {
-	if content, err = t.contentID(e.content); err != nil {
+func (t *txWriter) ids(e *stored.Object) (content, state, node int64, err error) {
+	if content, err = t.contentID(e.Content); err != nil {
 		return 0, 0, 0, err
 	}
-	if e.state != nil {
-		if state, err = t.contentID(e.state); err != nil {
+	if e.State != nil {
+		if state, err = t.contentID(e.State); err != nil {
 			return 0, 0, 0, err
 		}
 	}
-	if e.node != "" {
-		node, err = t.wordID(e.node)
+	if e.Node != "" {
+		node, err = t.wordID(e.Node)
 	}
 	return content, state, node, err
 }
 
 func (t *txWriter) contentID(b []byte) (int64, error) {
-	w, hash := t.w, hashOf(b)
-	if id, ok := w.contents[hash]; ok {
-		return id, nil
-	}
-	if _, err := t.exec(w.stmts.insertContent, hash[:], string(b)); err != nil {
-		return 0, err
-	}
-	var id int64
-	if err := t.row(w.stmts.findContent, hash[:]).Scan(&id); err != nil {
-		return 0, err
-	}
-	if len(w.contents) >= maxCached {
-		clear(w.contents)
-	}
-	w.contents[hash] = id
-	return id, nil
+	hash := stored.Hash(b)
+	return idOf(t, t.w.contents, hash, t.w.stmts.findContent, t.w.stmts.insertContent, 1, func() []any { return []any{hash[:], string(b)} })
 }
 
 func (t *txWriter) scopeID(s scope) (int64, error) {
-	w := t.w
-	if id, ok := w.scopes[s]; ok {
-		return id, nil
-	}
-	if _, err := t.exec(w.stmts.insertScope, s.kind, s.namespace, s.prefix); err != nil {
-		return 0, err
-	}
-	var id int64
-	if err := t.row(w.stmts.findScope, s.kind, s.namespace, s.prefix).Scan(&id); err != nil {
-		return 0, err
-	}
-	if len(w.scopes) >= maxCached {
-		clear(w.scopes)
-	}
-	w.scopes[s] = id
-	return id, nil
+	return idOf(t, t.w.scopes, s, t.w.stmts.findScope, t.w.stmts.insertScope, 3, func() []any { return []any{s.kind, s.namespace, s.prefix} })
 }
 
 func (t *txWriter) wordID(s string) (int64, error) {
-	w := t.w
-	if id, ok := w.words[s]; ok {
+	return idOf(t, t.w.words, s, t.w.stmts.findWord, t.w.stmts.insertWord, 1, func() []any { return []any{s} })
+}
+
+// idOf is the row of what is stored once: the one that is known by k, else the one that find gives for the first keys columns of row,
+// which insert makes where there is none.
+func idOf[K comparable](t *txWriter, known map[K]int64, k K, find, insert *sql.Stmt, keys int, row func() []any) (id int64, err error) {
+	if id, ok := known[k]; ok {
 		return id, nil
 	}
-	if _, err := t.exec(w.stmts.insertWord, s); err != nil {
+	columns := row()
+	if _, err := t.exec(insert, columns...); err != nil {
 		return 0, err
 	}
-	var id int64
-	if err := t.row(w.stmts.findWord, s).Scan(&id); err != nil {
+	if err := t.row(find, columns[:keys]...).Scan(&id); err != nil {
 		return 0, err
 	}
-	if len(w.words) >= maxCached {
-		clear(w.words)
+	if len(known) >= maxCached {
+		clear(known)
 	}
-	w.words[s] = id
+	known[k] = id
 	return id, nil
 }
 

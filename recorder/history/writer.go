@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/internal/stored"
 )
 
 // Writer adds to one history. It holds the only connection and an exclusive lock on the file. It is not safe for
@@ -20,19 +23,22 @@ type Writer struct {
 	path     string
 	identity string // of the cluster, "" if not known
 	db       *sql.DB
-	lock     *writerLock
+	lock     *dbfile.WriterLock
 	stmts    statements
 
 	recording int64 // open recording, 0 for none
 	seq       int64 // last used
 	last      int64 // observed time of the last entry, in nanoseconds
-	live      map[key]*liveObject
+	live      map[stored.Key]*liveObject
 	since     int64 // rows of the journal since the last keyframe
 	scopes    map[scope]int64
 	contents  map[[16]byte]int64
 	words     map[string]int64
 	counts    WriteCounts
 }
+
+// scope is what many objects share, stored once.
+type scope struct{ kind, namespace, prefix string }
 
 // liveObject is the current version of an object that is not deleted.
 type liveObject struct {
@@ -49,15 +55,15 @@ type liveObject struct {
 // maxCached bounds the caches of content and word ids; a miss costs one indexed query.
 const maxCached = 1 << 14
 
-// Create makes a history at path, or continues the one that is there. A second writer is refused with LockedError,
-// through whatever link it comes, a file with hard links with LinkedError, and one that is no history with ForeignError,
-// CorruptError or VersionError; it is not touched then.
+// Create makes a history at path, or continues the one that is there. A second writer is refused with dbfile.LockedError,
+// through whatever link it comes, a file with hard links with dbfile.LinkedError, and one that is no history with dbfile.ForeignError,
+// dbfile.CorruptError or VersionError; it is not touched then.
 func Create(ctx context.Context, path string, o Options) (*Writer, error) {
-	file, err := RealPath(path)
+	file, err := dbfile.RealPath(path)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockForWriting(path, file)
+	lock, err := dbfile.Lock(path, file)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +79,9 @@ func (w *Writer) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	if w.db, err = sql.Open("sqlite", writeDSN(file, !o.unsynced)); err != nil {
+	if w.db, err = dbfile.OpenWrite(file, !o.unsynced); err != nil {
 		return fmt.Errorf("history %s: %w", w.path, err)
 	}
-	w.db.SetMaxOpenConns(1)
 	if err := makeSchema(ctx, w.db); err != nil {
 		return fmt.Errorf("history %s: %w", w.path, err)
 	}
@@ -86,7 +91,7 @@ func (w *Writer) open(ctx context.Context, file string, o Options) error {
 	}
 	w.identity = o.Identity
 	if fresh {
-		for k, v := range map[string]string{"cluster": o.Cluster, "source": o.Source, originKey: string(o.origin())} {
+		for k, v := range map[string]string{"cluster": o.Cluster, "source": o.Source, OriginKey: string(o.origin())} {
 			if v == "" {
 				continue
 			}
@@ -117,13 +122,13 @@ func (w *Writer) Counts() WriteCounts {
 // Begin opens a recording of kinds (kind names; none means all). A recording that was left open, because the recorder
 // died, ends at its last sign of life. What lies between the previous recording and this one becomes a Gap.
 func (w *Writer) Begin(ctx context.Context, at time.Time, kinds []string) (Recording, error) {
-	ns, err := instant(at)
+	ns, err := stored.Instant(at)
 	if err != nil {
 		return Recording{}, fmt.Errorf("history %s: begin: %w", w.path, err)
 	}
 	if ns < w.last {
 		return Recording{}, fmt.Errorf("history %s: begin at %s, but it goes on until %s already: check the clock of this machine",
-			w.path, fromNS(ns).Format(time.RFC3339Nano), fromNS(w.last).Format(time.RFC3339Nano))
+			w.path, stored.FromNS(ns).Format(time.RFC3339Nano), stored.FromNS(w.last).Format(time.RFC3339Nano))
 	}
 	var id int64
 	begin := func(tx *sql.Tx) error {
@@ -135,7 +140,7 @@ func (w *Writer) Begin(ctx context.Context, at time.Time, kinds []string) (Recor
 			return err
 		}
 		if previous.Valid && previous.Int64 < ns {
-			g := Gap{From: fromNS(previous.Int64), To: fromNS(ns), Why: "no recorder was running"}
+			g := Gap{From: stored.FromNS(previous.Int64), To: stored.FromNS(ns), Why: "no recorder was running"}
 			if err := insertGap(ctx, tx, g); err != nil {
 				return err
 			}
@@ -156,13 +161,13 @@ func (w *Writer) Begin(ctx context.Context, at time.Time, kinds []string) (Recor
 		return Recording{}, fmt.Errorf("history %s: begin: %w", w.path, err)
 	}
 	w.recording, w.last = id, ns
-	return Recording{ID: id, From: fromNS(ns), Kinds: kinds}, nil
+	return Recording{ID: id, From: stored.FromNS(ns), Kinds: kinds}, nil
 }
 
 // Alive notes that the recorder was watching at an instant, so that a quiet stretch before a crash is no gap. It is synced:
 // neither it nor what was written before it is lost when the power is.
 func (w *Writer) Alive(ctx context.Context, at time.Time) error {
-	ns, err := instant(at)
+	ns, err := stored.Instant(at)
 	if err == nil {
 		err = w.durably(ctx, func() error {
 			return w.inTx(ctx, func(tx *sql.Tx) error {
@@ -186,7 +191,7 @@ func (w *Writer) End(ctx context.Context, at time.Time) error {
 	if w.recording == 0 {
 		return fmt.Errorf("history %s: end: no recording is open", w.path)
 	}
-	ns, err := instant(at)
+	ns, err := stored.Instant(at)
 	if err == nil {
 		ns = max(ns, w.last)
 		_, err = w.db.ExecContext(ctx, `UPDATE recording SET to_ns = max(from_ns, ?), alive_ns = max(from_ns, ?) WHERE id = ?`, ns, ns, w.recording)
@@ -214,11 +219,11 @@ type execer interface {
 }
 
 func insertGap(ctx context.Context, x execer, g Gap) error {
-	from, err := instant(g.From)
+	from, err := stored.Instant(g.From)
 	if err != nil {
 		return err
 	}
-	to, err := instant(g.To)
+	to, err := stored.Instant(g.To)
 	if err != nil {
 		return err
 	}
@@ -226,20 +231,20 @@ func insertGap(ctx context.Context, x execer, g Gap) error {
 	return err
 }
 
-// insertRecording writes a closed recording as it is, for imports.
-func (w *Writer) insertRecording(ctx context.Context, r Recording) error {
-	from, err := instant(r.From)
+// AddRecording writes a closed recording as it is, for imports.
+func (w *Writer) AddRecording(ctx context.Context, r Recording) error {
+	from, err := stored.Instant(r.From)
 	if err != nil {
 		return err
 	}
 	alive := from
 	if !r.To.IsZero() {
-		if alive, err = instant(r.To); err != nil {
+		if alive, err = stored.Instant(r.To); err != nil {
 			return err
 		}
 	}
 	_, err = w.db.ExecContext(ctx, `INSERT INTO recording(from_ns, to_ns, alive_ns, kinds) VALUES (?, ?, ?, ?)`,
-		from, toNS(r.To), alive, kindsJSON(r.Kinds))
+		from, stored.NS(r.To), alive, kindsJSON(r.Kinds))
 	return err
 }
 
@@ -269,7 +274,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	ctx := context.Background() // the data must reach the file however the caller's context ended
-	_, err := checkpoint(ctx, w.db)
+	_, err := dbfile.Checkpoint(ctx, w.db)
 	if err != nil {
 		err = fmt.Errorf("history %s: checkpoint: %w", w.path, err)
 	}
@@ -283,18 +288,10 @@ func (w *Writer) closeFiles() error {
 		w.db = nil
 	}
 	if w.lock != nil {
-		errs = append(errs, w.lock.release())
+		errs = append(errs, w.lock.Release())
 		w.lock = nil
 	}
 	return errors.Join(errs...)
-}
-
-// instant is a time as a column holds it, and refuses what it cannot hold.
-func instant(t time.Time) (int64, error) {
-	if y := t.Year(); y < 1970 || y > 2261 {
-		return 0, fmt.Errorf("time %s is outside of 1970..2261", t.Format(time.RFC3339Nano))
-	}
-	return t.UnixNano(), nil
 }
 
 // inTx runs f in a transaction; when it fails, what the writer knows in memory is read again from the file.

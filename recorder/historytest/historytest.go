@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // Open opens a history until the test ends.
@@ -28,7 +29,7 @@ func Open(t testing.TB, path string) *history.DB {
 func Import(t testing.TB, log io.Reader, name string) *history.DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
-	if _, err := history.Import(t.Context(), log, path, history.ImportOptions{Name: name}); err != nil {
+	if _, err := transfer.Import(t.Context(), log, path, transfer.ImportOptions{Name: name}); err != nil {
 		t.Fatal(err)
 	}
 	return Open(t, path)

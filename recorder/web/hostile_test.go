@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // spoilt is a history after some statements.
@@ -132,7 +132,7 @@ func TestPagesShowWhatIsThere(t *testing.T) {
 	const evil = "x\u202egpj.exe\u2066\u009b\x1b\u2028"
 	s := newSite(t)
 	log := strings.ReplaceAll(logOf(), `"name":"g"`, `"name":"g`+strings.ReplaceAll(evil, "\x1b", `\u001b`)+`"`)
-	if _, err := history.Import(t.Context(), strings.NewReader(log), filepath.Join(s.dir, "evil.db"), history.ImportOptions{Name: evil, Cluster: evil}); err != nil {
+	if _, err := transfer.Import(t.Context(), strings.NewReader(log), filepath.Join(s.dir, "evil.db"), transfer.ImportOptions{Name: evil, Cluster: evil}); err != nil {
 		t.Fatal(err)
 	}
 	s.rec.clusters[0].Reason, s.rec.config.Problem = evil, evil

@@ -16,6 +16,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 	"github.com/scalehist/scalehist/recorder/service"
 )
 
@@ -75,7 +77,7 @@ type Detail struct {
 	Recordings []history.Recording      `json:"recordings"`
 	Gaps       []history.Gap            `json:"gaps"`
 	Stats      history.Stats            `json:"stats"`
-	NodeGroups []history.NodeGroupSize  `json:"nodeGroups"`
+	NodeGroups []observed.NodeGroupSize `json:"nodeGroups"`
 	StepsFrom  string                   `json:"stepsFrom,omitempty"`
 	Steps      []scalehist.RecordedStep `json:"steps"`
 	Events     []history.Event          `json:"events"`
@@ -270,7 +272,7 @@ func (b *book) summarize(ctx context.Context, path string, timeout time.Duration
 		return // the client is gone
 	}
 	b.slow = errors.Is(err, errSlow)
-	var empty *history.EmptyError
+	var empty *dbfile.EmptyError
 	if err != nil && !errors.As(err, &empty) {
 		h.Problem = namedOnly(err, path)
 	}
@@ -284,8 +286,8 @@ func namedOnly(err error, path string) string {
 
 // unreadable says of errors about a file that they are the file's, not the server's.
 func unreadable(err error, path string) error {
-	var corrupt *history.CorruptError
-	var foreign *history.ForeignError
+	var corrupt *dbfile.CorruptError
+	var foreign *dbfile.ForeignError
 	var version *history.VersionError
 	if errors.As(err, &corrupt) || errors.As(err, &foreign) || errors.As(err, &version) || errors.Is(err, errSlow) {
 		return withStatus(http.StatusUnprocessableEntity, "%s", namedOnly(err, path))
@@ -295,7 +297,7 @@ func unreadable(err error, path string) error {
 
 // fileBytes is the size of a history with its log.
 func fileBytes(path string) (n int64) {
-	file, err := history.RealPath(path)
+	file, err := dbfile.RealPath(path)
 	if err != nil {
 		return 0
 	}
@@ -346,7 +348,7 @@ func withHistory(ctx context.Context, path string, timeout time.Duration, f func
 // detail is everything about one.
 func (l *library) detail(ctx context.Context, name string) (Detail, error) {
 	c, err := l.one(ctx, name)
-	d := Detail{Cluster: c, Recordings: []history.Recording{}, Gaps: []history.Gap{}, NodeGroups: []history.NodeGroupSize{},
+	d := Detail{Cluster: c, Recordings: []history.Recording{}, Gaps: []history.Gap{}, NodeGroups: []observed.NodeGroupSize{},
 		Steps: []scalehist.RecordedStep{}, Events: []history.Event{}}
 	if err != nil || c.History == nil || c.History.Problem != "" || c.History.From.IsZero() {
 		return d, err
@@ -387,12 +389,12 @@ func (d *Detail) read(ctx context.Context, db *history.DB) error {
 	}
 	d.Gaps = append(d.Gaps, gaps...)
 	from, to := db.Span()
-	groups, err := db.NodeGroupSizes(ctx, to, to)
+	groups, err := observed.NodeGroupSizes(ctx, db, to, to)
 	if err != nil {
 		return err
 	}
 	d.NodeGroups = append(d.NodeGroups, groups...)
-	steps, source, err := db.Steps(ctx)
+	steps, source, err := observed.Steps(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/scalehist/scalehist"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 )
 
 // Series is what a plot shows of a history, or of a window of it.
@@ -212,7 +214,7 @@ func (l *library) series(ctx context.Context, name string, from, to time.Time, l
 		}
 		b.series.fill(&s)
 		var err error
-		if s.Steps, s.StepsFrom, err = db.Steps(ctx); err != nil {
+		if s.Steps, s.StepsFrom, err = observed.Steps(ctx, db); err != nil {
 			return err
 		}
 		s.Steps = slices.DeleteFunc(s.Steps, func(step scalehist.RecordedStep) bool {
@@ -226,7 +228,7 @@ func (l *library) series(ctx context.Context, name string, from, to time.Time, l
 		s.Gaps = append(s.Gaps, gaps...)
 		return err
 	})
-	var empty *history.EmptyError
+	var empty *dbfile.EmptyError
 	if errors.As(err, &empty) {
 		return s, nil
 	}

@@ -16,6 +16,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 	"github.com/scalehist/scalehist/recorder/service"
 )
 
@@ -97,25 +99,26 @@ func (s *Server) writeCopy(ctx context.Context, path string, from, to time.Time)
 }
 
 // copyHistory copies what a reader sees at this moment.
-func copyHistory(ctx context.Context, src, dst string, from, to time.Time) error {
+func copyHistory(ctx context.Context, src, dst string, from, to time.Time) (err error) {
 	db, err := history.Open(ctx, src)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	begin, end := db.Span()
-	if err := db.Close(); err != nil {
-		return err
-	}
 	if !from.IsZero() && from.After(end) || !to.IsZero() && to.Before(begin) {
 		return withStatus(http.StatusUnprocessableEntity, "the history goes from %s to %s: choose a window in it",
 			begin.Format(time.RFC3339), end.Format(time.RFC3339))
 	}
-	return history.CopyTo(ctx, src, dst, from, to)
+	if from.IsZero() && to.IsZero() {
+		return db.CopyTo(ctx, dst)
+	}
+	return transfer.Cut(ctx, src, dst, from, to)
 }
 
 // windowError says what is wrong with a request, rather than with the server.
 func windowError(err error) error {
-	var empty *history.EmptyError
+	var empty *dbfile.EmptyError
 	if errors.As(err, &empty) {
 		return withStatus(http.StatusUnprocessableEntity, "nothing is recorded there yet")
 	}
@@ -238,9 +241,9 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, name string, ove
 		return false, withStatus(http.StatusUnprocessableEntity, "the file is refused: %s",
 			strings.ReplaceAll(err.Error(), temp.Name(), name+".db"))
 	}
-	var exists *history.ExistsError
-	var locked *history.LockedError
-	switch err := history.Place(r.Context(), temp.Name(), dst, overwrite); {
+	var exists *dbfile.ExistsError
+	var locked *dbfile.LockedError
+	switch err := dbfile.Place(r.Context(), temp.Name(), dst, overwrite); {
 	case errors.As(err, &exists):
 		return false, withStatus(http.StatusConflict, "there is a history %s already: choose another name, or overwrite it", name)
 	case errors.As(err, &locked):
@@ -258,7 +261,7 @@ func errBeingWritten(name string) error {
 // beingWritten says whether a writer holds a history: that of a cluster that was just taken out of the configuration, or
 // another process.
 func beingWritten(path string) bool {
-	file, err := history.RealPath(path)
+	file, err := dbfile.RealPath(path)
 	if err != nil {
 		return true // who writes where nobody can look is not known
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 	"github.com/scalehist/scalehist/recorder/service"
 )
 
@@ -68,7 +68,7 @@ func logOf() string {
 // importInto makes a history.
 func importInto(t testing.TB, path string) {
 	t.Helper()
-	if _, err := history.Import(t.Context(), strings.NewReader(logOf()), path, history.ImportOptions{Name: "test", Cluster: "test"}); err != nil {
+	if _, err := transfer.Import(t.Context(), strings.NewReader(logOf()), path, transfer.ImportOptions{Name: "test", Cluster: "test"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/recorder"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/snapshot"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
 
@@ -129,7 +130,7 @@ func TestInspectNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(s int) time.Time { return time.Date(2026, 1, 1, 0, 0, s, 0, time.UTC) }
-	group := history.NodeGroupObject(domain.NodeGroup{Name: "g", MinSize: 1, MaxSize: 5, TargetSize: 1})
+	group := snapshot.NodeGroupObject(domain.NodeGroup{Name: "g", MinSize: 1, MaxSize: 5, TargetSize: 1})
 	group.Annotations = map[string]string{sources.BoundsFrom: sources.FromFlags, sources.TargetSizeFrom: sources.FromNodes}
 	if err := errors.Join(w.Write(t.Context(), []history.Entry{{ObservedAt: at(0), Change: domain.Change{At: at(0), Op: domain.OpAdd, Object: group}}}), w.Sample(t.Context(), []history.Sample{
 		{Series: recorder.SkewSeries, At: at(1), Value: 2.5}, {Series: recorder.JumpSeries, At: at(2), Value: -3}, {Series: recorder.SkewSeries, At: at(3)},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 )
 
 // fileLimit names the environment variable with the size in bytes beyond which the command cannot write a file, as on a full disk.
@@ -78,7 +79,7 @@ func recordOnAFullDisk(t *testing.T, client kubernetes.Interface, config string)
 		t.Errorf("exit %d, printed %q, error %q; want %d and what is lost", code, out, said, console.ExitFailed)
 	}
 	h, err := history.Open(t.Context(), db)
-	var empty *history.EmptyError
+	var empty *dbfile.EmptyError
 	if errors.As(err, &empty) {
 		return
 	}

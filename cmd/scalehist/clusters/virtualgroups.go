@@ -24,6 +24,7 @@ import (
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/decode"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/snapshot"
 	"github.com/scalehist/scalehist/simulator/cloudprovider"
 	"github.com/scalehist/scalehist/virtualca/nodegroups/beside"
 )
@@ -116,7 +117,7 @@ func (f *virtualFlags) read(ctx context.Context, args []string, o *cloudprovider
 		return nil, fmt.Errorf("--node-groups %s: %w", f.groups, err)
 	}
 	for i := range list {
-		groups = append(groups, history.NodeGroup(&list[i]))
+		groups = append(groups, snapshot.NodeGroup(&list[i]))
 	}
 	if len(groups) == 0 {
 		return nil, fmt.Errorf("--node-groups %s: there are no node groups in it", f.groups)

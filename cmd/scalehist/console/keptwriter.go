@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/internal/durable"
 )
 
 // KeptWriter is standard output that remembers its first error: a table that did not arrive on a full disk is an error
@@ -44,5 +44,5 @@ func (k *KeptWriter) Check(err error) error {
 	if k.err == nil || !silent {
 		return err
 	}
-	return fmt.Errorf("standard output: %w", history.WithoutPaths(k.err))
+	return fmt.Errorf("standard output: %w", durable.WithoutPaths(k.err))
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // cutResult is the JSON of cut.
@@ -46,8 +48,8 @@ The new file appears complete or not at all; an existing one is never replaced.`
 			if err != nil {
 				return err
 			}
-			err = history.Cut(cmd.Context(), args[0], to, start, end)
-			var exists *history.ExistsError
+			err = transfer.Cut(cmd.Context(), args[0], to, start, end)
+			var exists *dbfile.ExistsError
 			if errors.As(err, &exists) {
 				return fmt.Errorf("cut: %s exists already: remove it, or choose another name", exists.Path)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/scalehist/scalehist/load/emulate"
 	"github.com/scalehist/scalehist/load/generate"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 func newEmulateCommand(s console.IO) *cobra.Command {
@@ -157,7 +158,7 @@ func (f *emulateServeFlags) finish(ctx context.Context, s console.IO, run *emula
 		return nil
 	}
 	if f.to != "" {
-		report, err := writeLines(ctx, s, run.lines, f.to, history.ImportOptions{Name: "emulated", Cluster: "emulated", Force: f.force})
+		report, err := writeLines(ctx, s, run.lines, f.to, transfer.ImportOptions{Name: "emulated", Cluster: "emulated", Force: f.force})
 		if err != nil {
 			return fmt.Errorf("emulate serve: %w", err)
 		}

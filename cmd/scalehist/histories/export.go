@@ -15,6 +15,7 @@ import (
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
 	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 func newExportCommand(s console.IO) *cobra.Command {
@@ -51,12 +52,12 @@ The log is sorted and the same for the same content, so it is also the way to se
 				return err
 			}
 			if to == "" || to == "-" {
-				return db.Export(cmd.Context(), s.Json(), start, end, history.ExportOptions{})
+				return transfer.Export(cmd.Context(), db, s.Json(), start, end, transfer.ExportOptions{})
 			}
 			progress := s.NewProgress("exporting lines", -1)
 			var lines int64
 			err = writeWhole(cmd.Context(), to, func(ctx context.Context, w io.Writer) error {
-				return db.Export(ctx, w, start, end, history.ExportOptions{Gzip: strings.HasSuffix(to, ".gz"),
+				return transfer.Export(ctx, db, w, start, end, transfer.ExportOptions{Gzip: strings.HasSuffix(to, ".gz"),
 					Progress: func(n int64) { lines = n; progress.Set(lines, "") }})
 			})
 			if err != nil {
@@ -103,13 +104,13 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 			return writeStraight(ctx, path, write)
 		}
 		if path, err = filepath.EvalSymlinks(path); err != nil { // a link stays, and what it leads to is replaced
-			return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
+			return fmt.Errorf("write %s: %w", name, durable.WithoutPaths(err))
 		}
 	}
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("write %s: folder %s: %w: choose one that exists and can be written", name, dir, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: folder %s: %w: choose one that exists and can be written", name, dir, durable.WithoutPaths(err))
 	}
 	defer func() {
 		if err != nil {
@@ -117,13 +118,13 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 		}
 	}()
 	if err := write(ctx, f); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", name, history.WithoutPaths(err)), f.Close())
+		return errors.Join(fmt.Errorf("write %s: %w", name, durable.WithoutPaths(err)), f.Close())
 	}
 	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", name, durable.WithoutPaths(err))
 	}
 	if err := durable.Replace(f.Name(), path); err != nil {
-		return fmt.Errorf("write %s: %w", name, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", name, durable.WithoutPaths(err))
 	}
 	return nil
 }
@@ -132,10 +133,10 @@ func writeWhole(ctx context.Context, path string, write func(context.Context, io
 func writeStraight(ctx context.Context, path string, write func(context.Context, io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", path, durable.WithoutPaths(err))
 	}
 	if err := errors.Join(write(ctx, f), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, history.WithoutPaths(err))
+		return fmt.Errorf("write %s: %w", path, durable.WithoutPaths(err))
 	}
 	return nil
 }

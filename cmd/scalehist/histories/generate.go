@@ -20,8 +20,9 @@ import (
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/internal/spec"
 	"github.com/scalehist/scalehist/load/generate"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 type generateFlags struct {
@@ -219,7 +220,7 @@ func kindsTable[T any](what string, kinds []spec.Kind[T]) console.Table {
 
 // writeHistory imports the load as an object log.
 func (f *generateFlags) writeHistory(cmd *cobra.Command, s console.IO, l *generate.Load) error {
-	report, err := writeLines(cmd.Context(), s, l.Lines, f.to, history.ImportOptions{Name: "generated", Cluster: "generated", Force: f.force})
+	report, err := writeLines(cmd.Context(), s, l.Lines, f.to, transfer.ImportOptions{Name: "generated", Cluster: "generated", Force: f.force})
 	if err != nil {
 		return fmt.Errorf("generate: %w", err)
 	}
@@ -228,18 +229,11 @@ func (f *generateFlags) writeHistory(cmd *cobra.Command, s console.IO, l *genera
 }
 
 // writeLines makes a history of lines that are made one by one.
-func writeLines(ctx context.Context, s console.IO, lines func(func(objectlog.Line) error) error, to string, o history.ImportOptions) (history.ImportReport, error) {
-	in, out := io.Pipe()
-	go func() {
-		w := objectlog.NewWriter(out, false)
-		err := lines(w.Write)
-		out.CloseWithError(errors.Join(err, w.Close()))
-	}()
+func writeLines(ctx context.Context, s console.IO, lines func(func(objectlog.Line) error) error, to string, o transfer.ImportOptions) (transfer.ImportReport, error) {
 	progress := s.NewProgress("writing lines", -1)
 	o.Progress = func(lines int64) { progress.Set(lines, "") }
-	report, err := history.Import(ctx, in, to, o)
-	in.CloseWithError(err) // ends the writer where the import failed
-	var exists *history.ExistsError
+	report, err := transfer.ImportLines(ctx, to, o, lines)
+	var exists *dbfile.ExistsError
 	if errors.As(err, &exists) {
 		return report, fmt.Errorf("%s exists already: choose another name, or replace it with --overwrite", exists.Path)
 	}

@@ -10,9 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/load/imports"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 type importFlags struct {
@@ -96,9 +98,9 @@ func (f *importFlags) importLog(cmd *cobra.Command, s console.IO, from string) e
 		in, name = file, from
 	}
 	progress := s.NewProgress("importing lines", -1)
-	report, err := history.Import(cmd.Context(), in, f.to, history.ImportOptions{Name: name, Cluster: f.cluster, Force: f.force,
+	report, err := transfer.Import(cmd.Context(), in, f.to, transfer.ImportOptions{Name: name, Cluster: f.cluster, Force: f.force,
 		Progress: func(lines int64) { progress.Set(lines, "") }})
-	var exists *history.ExistsError
+	var exists *dbfile.ExistsError
 	if errors.As(err, &exists) {
 		return fmt.Errorf("import: %s exists already: choose another name, or replace it with --overwrite", exists.Path)
 	}
@@ -120,7 +122,7 @@ func (f *importFlags) importLog(cmd *cobra.Command, s console.IO, from string) e
 func openLog(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("object log %s: %w: give a log, for example one of 'scalehist export'", path, history.WithoutPaths(err))
+		return nil, fmt.Errorf("object log %s: %w: give a log, for example one of 'scalehist export'", path, durable.WithoutPaths(err))
 	}
 	why := ""
 	if info, err := f.Stat(); err == nil && info.IsDir() {

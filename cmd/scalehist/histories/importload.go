@@ -11,9 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/load/imports"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // loadFlags are those of load in another format.
@@ -92,7 +93,7 @@ func (f *importFlags) importLoad(cmd *cobra.Command, s console.IO, args []string
 	if cluster == "" {
 		cluster = "imported"
 	}
-	report, err := writeLines(cmd.Context(), s, l.Lines, f.to, history.ImportOptions{Name: format.Name, Cluster: cluster, Force: f.force})
+	report, err := writeLines(cmd.Context(), s, l.Lines, f.to, transfer.ImportOptions{Name: format.Name, Cluster: cluster, Force: f.force})
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
@@ -111,7 +112,7 @@ func input(s console.IO, name string) imports.Input {
 	return imports.Input{Name: name, Open: func() (io.ReadCloser, error) {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w: give a file of the format", name, history.WithoutPaths(err))
+			return nil, fmt.Errorf("%s: %w: give a file of the format", name, durable.WithoutPaths(err))
 		}
 		if info, err := file.Stat(); err == nil && info.IsDir() {
 			return nil, errors.Join(fmt.Errorf("%s: it is a directory: give its files", name), file.Close())

@@ -17,6 +17,7 @@ import (
 	"github.com/scalehist/scalehist/harness/trace"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/observed"
 	"github.com/scalehist/scalehist/recorder/sources"
 )
 
@@ -135,12 +136,12 @@ func inspect(ctx context.Context, db *history.DB) (*inspection, error) {
 		v.Settings = changes[0].Settings
 		v.Changes = append(v.Changes, changes[1:]...)
 	}
-	steps, from, err := db.Steps(ctx)
+	steps, from, err := observed.Steps(ctx, db)
 	if err != nil {
 		return nil, err
 	}
 	v.Steps, v.StepsFrom = append(v.Steps, steps...), from
-	if from == history.StepsFromEvents {
+	if from == observed.StepsFromEvents {
 		v.followEvents()
 	}
 	if v.Notes, err = readNotes(ctx, db); err != nil {
@@ -151,7 +152,7 @@ func inspect(ctx context.Context, db *history.DB) (*inspection, error) {
 }
 
 func (v *inspection) groups(ctx context.Context, db *history.DB) error {
-	sizes, err := db.NodeGroupSizes(ctx, time.Time{}, time.Time{})
+	sizes, err := observed.NodeGroupSizes(ctx, db, time.Time{}, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -180,13 +181,14 @@ func (v *inspection) groups(ctx context.Context, db *history.DB) error {
 			g.MachineType, g.Zone, g.HasTemplate = n.MachineType, n.Zone, n.Template != nil
 		}
 	}
-	objects, err := db.NodeGroupObjects(ctx, v.To)
+	objects, err := db.ObjectsAt(ctx, v.To, "NodeGroup")
 	if err != nil {
 		return err
 	}
 	for _, o := range objects {
-		if i, ok := index[o.Name]; ok {
-			v.NodeGroups[i].BoundsFrom, v.NodeGroups[i].TargetSizeFrom = o.Annotations[sources.BoundsFrom], o.Annotations[sources.TargetSizeFrom]
+		if i, ok := index[o.GetName()]; ok {
+			from := o.GetAnnotations()
+			v.NodeGroups[i].BoundsFrom, v.NodeGroups[i].TargetSizeFrom = from[sources.BoundsFrom], from[sources.TargetSizeFrom]
 		}
 	}
 	slices.SortFunc(v.NodeGroups, func(a, b inspectedGroup) int { return strings.Compare(a.Name, b.Name) })

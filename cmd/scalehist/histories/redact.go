@@ -17,8 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/internal/plural"
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/dbfile"
 	"github.com/scalehist/scalehist/recorder/history/redact"
 )
 
@@ -103,7 +104,7 @@ func runRedact(cmd *cobra.Command, s console.IO, src string, f *redactFlags) err
 	progress := s.NewProgress("redacting lines", -1)
 	result, err := redact.File(cmd.Context(), src, f.to, redact.Options{Salt: salt, KeepLabels: f.keep, KeepNamespaces: f.keepNamespaces,
 		Force: f.force, Progress: func(lines int64) { progress.Set(lines, "") }})
-	var exists *history.ExistsError
+	var exists *dbfile.ExistsError
 	if errors.As(err, &exists) {
 		return fmt.Errorf("redact: %s exists already: choose another name, or replace it with --overwrite", exists.Path)
 	}
@@ -161,10 +162,10 @@ func saveSecrets(ctx context.Context, f *redactFlags, salt []byte, m *redact.Map
 		}
 		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return fmt.Errorf("%s is not: %w", path, history.WithoutPaths(err))
+			return fmt.Errorf("%s is not: %w", path, durable.WithoutPaths(err))
 		}
 		if err := errors.Join(write(out), out.Close()); err != nil {
-			return fmt.Errorf("%s is not: %w", path, history.WithoutPaths(err))
+			return fmt.Errorf("%s is not: %w", path, durable.WithoutPaths(err))
 		}
 		return nil
 	}

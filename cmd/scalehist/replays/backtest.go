@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalehist/scalehist/backtest"
 	"github.com/scalehist/scalehist/cmd/scalehist/console"
+	"github.com/scalehist/scalehist/internal/durable"
 	"github.com/scalehist/scalehist/internal/plural"
 	"github.com/scalehist/scalehist/internal/spec"
 	"github.com/scalehist/scalehist/recommender/vertical"
@@ -205,7 +206,7 @@ func (f *backtestFlags) candidates(cmd *cobra.Command) ([]backtest.Candidate, er
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("backtest: --advice %s: %w", path, history.WithoutPaths(err))
+			return nil, fmt.Errorf("backtest: --advice %s: %w", path, durable.WithoutPaths(err))
 		}
 		advice, err := backtest.ParseAdvice(data)
 		if err != nil {

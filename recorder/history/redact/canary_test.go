@@ -14,8 +14,8 @@ import (
 
 	_ "modernc.org/sqlite" // the driver, to read a history as a stranger would
 
-	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // dump is every text and blob in every table, which is all that views show, and the file as it is.
@@ -81,7 +81,7 @@ func TestCanaries(t *testing.T) {
 		}
 		defer log.Close()
 		src := filepath.Join(t.TempDir(), "zqfile.db")
-		report, err := history.Import(t.Context(), log, src, history.ImportOptions{Name: "zqlog.jsonl", Cluster: "zqcluster-1"})
+		report, err := transfer.Import(t.Context(), log, src, transfer.ImportOptions{Name: "zqlog.jsonl", Cluster: "zqcluster-1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestFixtures(t *testing.T) {
 			}
 		}
 		log := exported(t, src)
-		err := read(strings.NewReader(log), src, func(l objectlog.Line) error {
+		eachLine(t, src, func(l objectlog.Line) {
 			add(l.Object.GetName())
 			add(l.Object.GetNamespace())
 			for k, v := range l.Object.GetLabels() {
@@ -180,11 +180,7 @@ func TestFixtures(t *testing.T) {
 				}
 			}
 			add(string(l.Object.GetUID()))
-			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, m := range regexp.MustCompile(`"image":"([^"]*)"`).FindAllStringSubmatch(log, -1) {
 			if !autoscalerImage(m[1]) {
 				add(m[1])

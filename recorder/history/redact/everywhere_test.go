@@ -20,6 +20,7 @@ import (
 	"github.com/scalehist/scalehist/recorder/history/canary"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
 	"github.com/scalehist/scalehist/recorder/history/projection"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // positions is how many texts an attack found in object logs. There are at least as many here.
@@ -133,7 +134,7 @@ func TestCanariesEverywhere(t *testing.T) {
 				t.Errorf("%d canaries, want %d or more", len(cage.Canaries), positions)
 			}
 			src := filepath.Join(t.TempDir(), "imported.db")
-			if _, err := history.Import(t.Context(), strings.NewReader(logged(t, objects)), src, history.ImportOptions{Name: "log"}); err != nil {
+			if _, err := transfer.Import(t.Context(), strings.NewReader(logged(t, objects)), src, transfer.ImportOptions{Name: "log"}); err != nil {
 				t.Fatal(err)
 			}
 			for _, src := range []string{src, recorded(t, cage.Text("cluster"), objects)} {

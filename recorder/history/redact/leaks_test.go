@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // imported is a history of an object log's lines.
 func imported(t *testing.T, lines ...string) string {
 	t.Helper()
 	src := filepath.Join(t.TempDir(), "src.db")
-	if _, err := history.Import(t.Context(), strings.NewReader(strings.Join(lines, "\n")+"\n"), src, history.ImportOptions{Name: "log"}); err != nil {
+	if _, err := transfer.Import(t.Context(), strings.NewReader(strings.Join(lines, "\n")+"\n"), src, transfer.ImportOptions{Name: "log"}); err != nil {
 		t.Fatal(err)
 	}
 	return src

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/scalehist/scalehist/recorder/history"
 	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 // Options choose what stays.
@@ -46,7 +46,7 @@ type Result struct {
 }
 
 // File writes the redacted copy of the history at src to dst, which appears complete or not at all. An existing dst is
-// a history.ExistsError, unless forced.
+// a dbfile.ExistsError, unless forced.
 func File(ctx context.Context, src, dst string, o Options) (result *Result, err error) {
 	if len(o.Salt) < MinSalt {
 		return nil, fmt.Errorf("redact: the salt has %d bytes: give at least %d", len(o.Salt), MinSalt)
@@ -77,38 +77,26 @@ func File(ctx context.Context, src, dst string, o Options) (result *Result, err 
 		return nil, fmt.Errorf("redact %s: %w", src, err)
 	}
 	cluster = r.name("cluster", cluster)
-	in, out := io.Pipe()
-	written := make(chan error, 1)
-	go func() {
-		err := r.write(ctx, db, out, lines)
-		written <- errors.Join(err, out.CloseWithError(err))
-	}()
-	report, err := history.Import(ctx, in, dst, history.ImportOptions{Name: "redacted", Cluster: cluster, Force: o.Force})
-	stop := in.CloseWithError(errStopped)
-	if e := <-written; e != nil && !errors.Is(e, errStopped) && err == nil {
-		err = e
-	}
-	if err = errors.Join(err, stop); err != nil {
+	report, err := transfer.ImportLines(ctx, dst, transfer.ImportOptions{Name: "redacted", Cluster: cluster, Force: o.Force}, func(write func(objectlog.Line) error) error {
+		return r.write(ctx, db, write, lines)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("redact %s: %w", src, err)
 	}
 	return r.result(lines, report.Warnings), nil
 }
 
-var errStopped = errors.New("the copy ended")
-
 // write is the second pass: every line, rewritten.
-func (r *rewriter) write(ctx context.Context, db *history.DB, w io.Writer, done int64) error {
-	out := objectlog.NewWriter(w, false)
-	err := each(ctx, db, func(l objectlog.Line) error {
+func (r *rewriter) write(ctx context.Context, db *history.DB, write func(objectlog.Line) error, done int64) error {
+	return each(ctx, db, func(l objectlog.Line) error {
 		r.object(l.Object)
 		if r.err != nil {
 			return r.err
 		}
 		done++
 		r.progress(done)
-		return out.Write(l)
+		return write(l)
 	})
-	return errors.Join(err, out.Close())
 }
 
 func (r *rewriter) progress(lines int64) {
@@ -117,39 +105,17 @@ func (r *rewriter) progress(lines int64) {
 	}
 }
 
-// each gives every line of a history to f, whose object is f's own.
+// each gives every line of a history to f, whose object is f's own. Its error comes back as it is.
 func each(ctx context.Context, db *history.DB, f func(objectlog.Line) error) error {
-	in, out := io.Pipe()
-	exported := make(chan error, 1)
-	go func() {
-		err := db.Export(ctx, out, time.Time{}, time.Time{}, history.ExportOptions{})
-		exported <- errors.Join(err, out.CloseWithError(err))
-	}()
-	err := read(in, db.Path(), f)
-	stop := in.CloseWithError(errStopped)
-	if e := <-exported; e != nil && !errors.Is(e, errStopped) && err == nil {
-		err = e
+	var own error
+	err := db.Lines(ctx, time.Time{}, time.Time{}, func(l objectlog.Line) error {
+		own = f(l)
+		return own
+	})
+	if own != nil {
+		return own
 	}
-	return errors.Join(err, stop)
-}
-
-func read(in io.Reader, name string, f func(objectlog.Line) error) error {
-	r, err := objectlog.NewReader(in, name)
-	if err != nil {
-		return err
-	}
-	for {
-		l, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := f(l); err != nil {
-			return err
-		}
-	}
+	return err
 }
 
 func (r *rewriter) result(lines int64, warnings []string) *Result {

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalehist/scalehist/recorder/history"
+	"github.com/scalehist/scalehist/recorder/history/objectlog"
+	"github.com/scalehist/scalehist/recorder/history/transfer"
 )
 
 var (
@@ -60,10 +62,27 @@ func exported(t *testing.T, path string) string {
 	defer db.Close()
 	from, to := db.Span()
 	var b bytes.Buffer
-	if err := db.Export(context.Background(), &b, from, to, history.ExportOptions{}); err != nil {
+	if err := transfer.Export(context.Background(), db, &b, from, to, transfer.ExportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// eachLine calls f for each line of a history.
+func eachLine(t *testing.T, path string, f func(objectlog.Line)) {
+	t.Helper()
+	db, err := history.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = each(t.Context(), db, func(l objectlog.Line) error {
+		f(l)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestSaltDecides: the same salt makes the same file, byte for byte; another one makes other pseudonyms.
