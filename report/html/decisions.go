@@ -49,7 +49,7 @@ func (b *builder) decision(d *scalehist.Decision) decided {
 		out.Unneeded = append(out.Unneeded, b.node(n, at))
 	}
 	for _, n := range d.Unremovable {
-		out.Stay = append(out.Stay, [2]int{b.node(n.Node, at), b.text(n.Reason)})
+		out.Unremovable = append(out.Unremovable, [2]int{b.node(n.Node, at), b.text(n.Reason)})
 	}
 	for _, n := range d.Deleting {
 		out.Deleting = append(out.Deleting, deleting{Group: n.NodeGroup, Node: b.node(n.Node, at), Since: b.at(n.UnneededSince),

@@ -209,29 +209,29 @@ type decided struct {
 	Loop int   `json:"loop"`
 	// By is the controller of workloads that decided it, about Workload; absent for the node autoscaler. Scale is what it decided about replicas,
 	// Parts what it says of other kinds.
-	By       string         `json:"by,omitempty"`
-	Workload string         `json:"workload,omitempty"`
-	Scale    *scale         `json:"scale,omitempty"`
-	Parts    []part         `json:"parts,omitempty"`
-	Outcome  string         `json:"outcome,omitempty"`
-	Summary  string         `json:"summary"`
-	Kind     string         `json:"kind"`
-	Short    []int          `json:"short,omitempty"`
-	Fit      int            `json:"fit,omitempty"`
-	Upcoming map[string]int `json:"upcoming,omitempty"`
-	Options  []option       `json:"options,omitempty"`
-	Skipped  [][2]int       `json:"skipped,omitempty"`
-	Rejected [][2]int       `json:"rejected,omitempty"`
-	Ups      []change       `json:"ups,omitempty"`
-	Downs    []change       `json:"downs,omitempty"`
-	Failed   []change       `json:"failed,omitempty"`
-	Backoff  []backoff      `json:"backoff,omitempty"`
-	Awaiting int            `json:"awaiting,omitempty"`
-	Helpless int            `json:"helpless,omitempty"`
-	Down     string         `json:"down,omitempty"`
-	Unneeded []int          `json:"unneeded,omitempty"`
-	Stay     [][2]int       `json:"stay,omitempty"`
-	Deleting []deleting     `json:"deleting,omitempty"`
+	By          string         `json:"by,omitempty"`
+	Workload    string         `json:"workload,omitempty"`
+	Scale       *scale         `json:"scale,omitempty"`
+	Parts       []part         `json:"parts,omitempty"`
+	Outcome     string         `json:"outcome,omitempty"`
+	Summary     string         `json:"summary"`
+	Kind        string         `json:"kind"`
+	Short       []int          `json:"short,omitempty"`
+	Fit         int            `json:"fit,omitempty"`
+	Upcoming    map[string]int `json:"upcoming,omitempty"`
+	Options     []option       `json:"options,omitempty"`
+	Skipped     [][2]int       `json:"skipped,omitempty"`
+	Rejected    [][2]int       `json:"rejected,omitempty"`
+	Ups         []change       `json:"ups,omitempty"`
+	Downs       []change       `json:"downs,omitempty"`
+	Failed      []change       `json:"failed,omitempty"`
+	Backoff     []backoff      `json:"backoff,omitempty"`
+	Awaiting    int            `json:"awaiting,omitempty"`
+	Helpless    int            `json:"helpless,omitempty"`
+	Down        string         `json:"down,omitempty"`
+	Unneeded    []int          `json:"unneeded,omitempty"`
+	Unremovable [][2]int       `json:"unremovable,omitempty"`
+	Deleting    []deleting     `json:"deleting,omitempty"`
 	// Why are the autoscaler's own words about a pod it cannot help: pod, text.
 	Why   [][2]int `json:"why,omitempty"`
 	Notes []string `json:"notes,omitempty"`

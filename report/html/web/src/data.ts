@@ -116,7 +116,7 @@ export interface Decision {
   helpless?: number;
   down?: string;
   unneeded?: number[];
-  stay?: [number, number][];
+  unremovable?: [number, number][];
   deleting?: Deleting[];
   why?: [number, number][];
   notes?: string[];

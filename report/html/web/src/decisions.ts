@@ -154,7 +154,7 @@ function matcher(m: Model, query: string): (d: Decision) => boolean {
     !!d.short?.some((p) => pods[p]) || !!d.unneeded?.some((n) => nodes[n]) ||
     !!d.options?.some((o) => has(o.group) || has(o.reason) || o.names?.some((p) => pods[p])) ||
     !!d.rejected?.some(([g, r]) => texts[g] || texts[r]) || !!d.skipped?.some(([g, r]) => texts[g] || texts[r]) ||
-    !!d.stay?.some(([n, r]) => nodes[n] || texts[r]) || !!d.why?.some(([p, r]) => pods[p] || texts[r]) ||
+    !!d.unremovable?.some(([n, r]) => nodes[n] || texts[r]) || !!d.why?.some(([p, r]) => pods[p] || texts[r]) ||
     !!d.deleting?.some((x) => nodes[x.node] || has(x.group) || x.pods?.some((p) => pods[p])) ||
     !!d.failed?.some((f) => has(f.reason)) || !!d.downs?.some((s) => has(s.reason)) || !!d.backoff?.some((b) => has(b.group) || has(b.reason)) || !!d.notes?.some(has);
 }

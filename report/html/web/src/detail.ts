@@ -118,20 +118,20 @@ export class Detail {
       items.push(h("li", null, h("span", { class: "badge down" }, "gone"), " ", s.node >= 0 ? this.names([s.node], "node", node) : null, ` ${s.group} ${s.from} → ${s.to}`, s.reason ? `: ${s.reason}` : ""));
     }
     if (d.unneeded?.length) items.push(h("li", null, h("span", { class: "badge" }, "unneeded"), " ", this.names(d.unneeded, "node", node)));
-    // Nodes are kept for few kinds of reasons; what follows the colon is each node's own.
-    const kept = new Map<string, { rows: number[]; own: Map<number, string> }>();
-    for (const [n, r] of d.stay ?? []) {
+    // Nodes are unremovable for few kinds of reasons; what follows the colon is each node's own.
+    const unremovable = new Map<string, { rows: number[]; own: Map<number, string> }>();
+    for (const [n, r] of d.unremovable ?? []) {
       const [code = "", ...rest] = texts[r]!.split(": ");
       const again = code === "RecentlyUnremovable" && rest.length > 0;
       const kind = again ? rest.shift()! : code;
-      const list = kept.get(kind) ?? { rows: [], own: new Map<number, string>() };
+      const list = unremovable.get(kind) ?? { rows: [], own: new Map<number, string>() };
       list.rows.push(n);
       list.own.set(n, rest.join(": "));
-      kept.set(kind, list);
+      unremovable.set(kind, list);
     }
-    for (const [code, { rows, own }] of [...kept].sort((a, b) => b[1].rows.length - a[1].rows.length || (a[0] < b[0] ? -1 : 1))) {
+    for (const [code, { rows, own }] of [...unremovable].sort((a, b) => b[1].rows.length - a[1].rows.length || (a[0] < b[0] ? -1 : 1))) {
       const name = (n: number) => (own.get(n) ? `${node(n)} · ${own.get(n)}` : node(n));
-      items.push(h("li", null, h("span", { class: "badge left" }, "kept"), ` ${code}`, rows.length > 1 ? h("span", { class: "meta" }, `, ${plural(rows.length, "node")}`) : null, " ", this.names(rows, "node", name)));
+      items.push(h("li", null, h("span", { class: "badge left" }, "unremovable"), ` ${code}`, rows.length > 1 ? h("span", { class: "meta" }, `, ${plural(rows.length, "node")}`) : null, " ", this.names(rows, "node", name)));
     }
     if (items.length === 0) return null;
     return h("div", { class: "part" }, h("h3", null, "Nodes"), h("ul", { class: "plain" }, items));

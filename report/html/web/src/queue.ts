@@ -114,8 +114,8 @@ export class Selection {
   private node(m: Model, run: number, row: number, now: Moment): Node[] {
     const state = now.nodes.find((n) => n.row === row);
     const d = m.run.decisions[m.nodesAt(now.t)];
-    const stays = d?.stay?.find(([n]) => n === row);
-    const said = d?.unneeded?.includes(row) ? "unneeded" : stays ? m.run.texts[stays[1]]! : "";
+    const unremovable = d?.unremovable?.find(([n]) => n === row);
+    const said = d?.unneeded?.includes(row) ? "unneeded" : unremovable ? m.run.texts[unremovable[1]]! : "";
     const out: Node[] = [facts([...nodeFacts(m, row, state), ...(said ? [["the autoscaler says", said] as [string, string]] : [])])];
     if (!state) out.push(h("p", { class: "note" }, `It is not there at ${offset(now.t)}. `, this.jump(m.run.nodes.from[row]!, "Go to when it came.")));
     else if (state.pods.length > 0) {
