@@ -17,7 +17,7 @@ import (
 // noScaleDownAnnotation ("true") on a node keeps it, as upstream has it.
 const noScaleDownAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 
-// leaver is a node that may go.
+// leaver is a node that may be removed.
 type leaver struct {
 	node        *corev1.Node
 	g           *group
@@ -27,9 +27,9 @@ type leaver struct {
 	pods        drain.Pods
 }
 
-// consolidate finds the nodes that could go together, on the snapshot with all pending pods placed. Pods move to ready
-// nodes that stay, never to new or upcoming ones; a node that took a pod stays. Groups the plan grows do not shrink.
-func (p *planner) consolidate(ctx context.Context) (downs []ScaleDown, stays []NodeReason, err error) {
+// consolidate finds the nodes that could be removed together, on the snapshot with all pending pods placed. Pods move to ready
+// other nodes, never to new or upcoming ones; a node that took a pod is unremovable. Groups the plan grows do not shrink.
+func (p *planner) consolidate(ctx context.Context) (downs []ScaleDown, unremovable []NodeReason, err error) {
 	k := p.req.Constraints.ScaleDown
 	budgets, err := drain.NewBudgets(p.req.Objects.PodDisruptionBudgets)
 	if err != nil {
@@ -38,14 +38,14 @@ func (p *planner) consolidate(ctx context.Context) (downs []ScaleDown, stays []N
 	judge := &drain.Judge{Now: p.req.Now, Options: k.Rules, Owners: drain.NewOwners(p.req.Objects), Budgets: budgets}
 	c := p.workers[0].c
 	s := c.Snapshot()
-	stay := func(n *corev1.Node, format string, args ...any) {
-		stays = append(stays, NodeReason{n.Name, fmt.Sprintf(format, args...)})
+	keep := func(n *corev1.Node, format string, args ...any) {
+		unremovable = append(unremovable, NodeReason{n.Name, fmt.Sprintf(format, args...)})
 	}
 	busy := map[string]bool{} // took pods
 	for _, f := range p.fits {
 		busy[f.Node] = true
 	}
-	leavers, err := p.leavers(judge, busy, stay)
+	leavers, err := p.leavers(judge, busy, keep)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,18 +53,18 @@ func (p *planner) consolidate(ctx context.Context) (downs []ScaleDown, stays []N
 	for _, l := range leavers {
 		switch why := p.keeps(l, busy); {
 		case k.MaxNodes > 0 && len(downs) >= k.MaxNodes:
-			stay(l.node, "%s %s enough for now", plural.Of(k.MaxNodes, "node"), plural.Verb(k.MaxNodes, "is", "are"))
+			keep(l.node, "%s %s enough for now", plural.Of(k.MaxNodes, "node"), plural.Verb(k.MaxNodes, "is", "are"))
 			continue
 		case why != "":
-			stay(l.node, "%s", why)
+			keep(l.node, "%s", why)
 			continue
 		case !budgets.AllAtOnce(l.pods.Move):
-			stay(l.node, "a PodDisruptionBudget allows fewer disruptions than the node has pods of it")
+			keep(l.node, "a PodDisruptionBudget allows fewer disruptions than the node has pods of it")
 			continue
 		}
 		// Budgets may have been used up by nodes before.
 		if again := judge.Sort(podsOf(s.NodeInfo(l.at).Pods)); again.Blocking != nil {
-			stay(l.node, "pod %s: %s", podName(again.Blocking), again.Reason)
+			keep(l.node, "pod %s: %s", podName(again.Blocking), again.Reason)
 			continue
 		}
 		moves, stuck, err := p.move(ctx, l, gone)
@@ -72,7 +72,7 @@ func (p *planner) consolidate(ctx context.Context) (downs []ScaleDown, stays []N
 			return nil, nil, err
 		}
 		if stuck != nil {
-			stay(l.node, "no place for pod %s", podName(stuck))
+			keep(l.node, "no place for pod %s", podName(stuck))
 			continue
 		}
 		budgets.Take(l.pods.Move)
@@ -89,13 +89,13 @@ func (p *planner) consolidate(ctx context.Context) (downs []ScaleDown, stays []N
 		}
 		downs = append(downs, d)
 	}
-	slices.SortFunc(stays, func(a, b NodeReason) int { return cmp.Compare(a.Node, b.Node) })
-	return downs, stays, ctx.Err()
+	slices.SortFunc(unremovable, func(a, b NodeReason) int { return cmp.Compare(a.Node, b.Node) })
+	return downs, unremovable, ctx.Err()
 }
 
 // leavers lists the nodes worth a simulation, in order: empty nodes first, then by utilization, then the dearer, then by
 // creation.
-func (p *planner) leavers(judge *drain.Judge, busy map[string]bool, stay func(*corev1.Node, string, ...any)) ([]*leaver, error) {
+func (p *planner) leavers(judge *drain.Judge, busy map[string]bool, keep func(*corev1.Node, string, ...any)) ([]*leaver, error) {
 	k := p.req.Constraints.ScaleDown
 	grown := map[*group]bool{}
 	for _, n := range p.nodes {
@@ -113,25 +113,25 @@ func (p *planner) leavers(judge *drain.Judge, busy map[string]bool, stay func(*c
 		l.utilization = p.utilization(at, k.IgnoreDaemonSets)
 		switch {
 		case scalehist.HasTaint(n, scalehist.ToBeDeletedTaint):
-			stay(n, "being deleted already")
+			keep(n, "being deleted already")
 		case n.Annotations[noScaleDownAnnotation] == "true":
-			stay(n, "annotation %s", noScaleDownAnnotation)
+			keep(n, "annotation %s", noScaleDownAnnotation)
 		case p.target[g.order] <= g.MinSize:
-			stay(n, "min size %d of the group reached", g.MinSize)
+			keep(n, "min size %d of the group reached", g.MinSize)
 		case grown[g]:
-			stay(n, "the group grows")
+			keep(n, "the group grows")
 		case busy[n.Name]:
-			stay(n, "pending pods fit on it")
+			keep(n, "pending pods fit on it")
 		case l.utilization > k.UtilizationThreshold:
-			stay(n, "utilization %.1f%% > %.1f%%", 100*l.utilization, 100*k.UtilizationThreshold)
+			keep(n, "utilization %.1f%% > %.1f%%", 100*l.utilization, 100*k.UtilizationThreshold)
 		default:
 			l.pods = judge.Sort(podsOf(s.NodeInfo(at).Pods))
 			switch {
 			case l.pods.Blocking != nil:
-				stay(n, "pod %s: %s", podName(l.pods.Blocking), l.pods.Reason)
+				keep(n, "pod %s: %s", podName(l.pods.Blocking), l.pods.Reason)
 				continue
 			case l.pods.Waits:
-				stay(n, "a pod on it must complete first")
+				keep(n, "a pod on it must complete first")
 				continue
 			}
 			if t := p.req.Prices; t != nil {
@@ -150,7 +150,7 @@ func (p *planner) leavers(judge *drain.Judge, busy map[string]bool, stay func(*c
 	return out, nil
 }
 
-// keeps says why a node stays after what went before it; "" when it may go.
+// keeps says why a node is unremovable after what was removed before it; "" when it may be removed.
 func (p *planner) keeps(l *leaver, busy map[string]bool) string {
 	k := &p.req.Constraints
 	less := p.capacityOf(l.node)

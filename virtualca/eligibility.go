@@ -11,7 +11,7 @@ import (
 	"github.com/scalehist/scalehist/internal/plural"
 )
 
-// Reasons for which a node stays, in upstream's words (simulator.UnremovableReason).
+// Reasons for which a node is unremovable, in upstream's words (simulator.UnremovableReason).
 const (
 	nodeNotInSnapshot        = "NodeNotInSnapshot"
 	nodeRecentlyUnremovable  = "RecentlyUnremovable"
@@ -38,7 +38,7 @@ const (
 	deletionTaintTime = 5 * time.Minute
 )
 
-// eligible splits the candidates: those worth a simulation, in order; and why others stay. It notes the utilization of
+// eligible splits the candidates: those worth a simulation, in order; and why others are unremovable. It notes the utilization of
 // all it looks at (core/scaledown/eligibility).
 func (l *loop) eligible(candidates []*corev1.Node) []*corev1.Node {
 	s := l.a.checker.Snapshot()
@@ -46,15 +46,15 @@ func (l *loop) eligible(candidates []*corev1.Node) []*corev1.Node {
 	for _, n := range candidates {
 		at, ok := s.Index(n.Name)
 		if !ok {
-			l.stays(n.Name, nodeNotInSnapshot)
+			l.unremovable(n.Name, nodeNotInSnapshot)
 			continue
 		}
 		if m, ok := l.a.down.unremovable[n.Name]; ok {
-			l.stays(n.Name, nodeRecentlyUnremovable+": "+m.reason)
+			l.unremovable(n.Name, nodeRecentlyUnremovable+": "+m.reason)
 			continue
 		}
 		if why := l.ineligible(n, s.NodeInfo(at)); why != "" {
-			l.stays(n.Name, why)
+			l.unremovable(n.Name, why)
 			continue
 		}
 		out = append(out, n)
@@ -109,5 +109,5 @@ func deletionTime(n *corev1.Node) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// stays notes why a candidate is not removed.
-func (l *loop) stays(node, reason string) { l.stay[node] = reason }
+// unremovable notes why a candidate is not removed.
+func (l *loop) unremovable(node, reason string) { l.reasons[node] = reason }

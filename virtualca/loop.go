@@ -47,8 +47,8 @@ type loop struct {
 	resourceUnready map[string]int
 	// skipped are the reasons for which groups could not grow, in upstream's words.
 	skipped []string
-	// stay says why nodes are not removed, by name.
-	stay map[string]string
+	// reasons say why nodes are unremovable, by name.
+	reasons map[string]string
 	// scaleDownForbidden: scale-up waits for more pods, so nothing may be deleted in this loop either.
 	scaleDownForbidden bool
 }
@@ -90,7 +90,7 @@ func (a *Autoscaler) RunOnce(ctx context.Context, now time.Time) (scalehist.Deci
 
 func (a *Autoscaler) newLoop(now time.Time, d *scalehist.Decision) *loop {
 	return &loop{a: a, now: now, d: d, equivalence: estimator.NewEquivalence(a.checker.ShapeID), groupOf: make(map[string]string, a.state.nodes), hidden: map[string]bool{},
-		stay: make(map[string]string, a.state.nodes), resourceUnready: map[string]int{}}
+		reasons: make(map[string]string, a.state.nodes), resourceUnready: map[string]int{}}
 }
 
 // refresh reads the node groups again, after the provider changed a size.

@@ -21,7 +21,7 @@ type planMemo struct {
 	planKey
 	until       time.Time
 	found       []*removal
-	stay        map[string]string
+	reasons     map[string]string
 	utilization map[string]float64
 }
 
@@ -82,7 +82,7 @@ func (l *loop) recall(k *planKey) bool {
 	if m == nil || !l.now.Before(m.until) || !k.equal(&m.planKey) {
 		return false
 	}
-	maps.Copy(l.stay, m.stay)
+	maps.Copy(l.reasons, m.reasons)
 	l.a.down.utilization = m.utilization
 	l.a.down.update(m.found, l.now)
 	return true
@@ -90,7 +90,7 @@ func (l *loop) recall(k *planKey) bool {
 
 // remember keeps a plan with a key taken before it was made. Slices and maps of the key that change in place are copied.
 func (l *loop) remember(k planKey, until time.Time, found []*removal) {
-	l.a.down.memo = &planMemo{planKey: k.cloned(), until: until, found: found, stay: maps.Clone(l.stay), utilization: l.a.down.utilization}
+	l.a.down.memo = &planMemo{planKey: k.cloned(), until: until, found: found, reasons: maps.Clone(l.reasons), utilization: l.a.down.utilization}
 }
 
 // steadyUntil is when the verdict on some bound pod changes by age; false when time matters at any instant. Ask it of a

@@ -88,7 +88,7 @@ func (l *loop) scaleDown(ctx context.Context) error {
 	if l.d.ScaleDown != scalehist.ScaleDownNodeDeleteStarted && l.d.ScaleDown != scalehist.ScaleDownError {
 		l.updateSoftTaints(ctx)
 	}
-	l.reportStays()
+	l.reportUnremovable()
 	return nil
 }
 
@@ -140,7 +140,7 @@ func (l *loop) plan(ctx context.Context, candidates []*corev1.Node) error {
 			return err
 		}
 		if most >= 0 && len(found)-atomic >= most {
-			l.stays(n.Name, fmt.Sprintf("not looked at: %s to remove %s enough for now", plural.Of(most, "node"), plural.Verb(most, "is", "are")))
+			l.unremovable(n.Name, fmt.Sprintf("not looked at: %s to remove %s enough for now", plural.Of(most, "node"), plural.Verb(most, "is", "are")))
 			continue
 		}
 		r, why, err := sim.try(ctx, n)
@@ -148,7 +148,7 @@ func (l *loop) plan(ctx context.Context, candidates []*corev1.Node) error {
 			return err
 		}
 		if r == nil {
-			l.stays(n.Name, why)
+			l.unremovable(n.Name, why)
 			d.unremovable[n.Name] = memory{l.now.Add(l.a.settings.Down.RecheckTimeout), why}
 			continue
 		}
@@ -195,13 +195,13 @@ func (d *downState) update(found []*removal, now time.Time) {
 	d.unneeded = next
 }
 
-// reportStays lists why candidates stay, by node name.
-func (l *loop) reportStays() {
-	if len(l.stay) == 0 {
+// reportUnremovable lists why candidates are unremovable, by node name.
+func (l *loop) reportUnremovable() {
+	if len(l.reasons) == 0 {
 		return
 	}
-	l.d.Unremovable = make([]scalehist.NodeReason, 0, len(l.stay))
-	for n, why := range l.stay {
+	l.d.Unremovable = make([]scalehist.NodeReason, 0, len(l.reasons))
+	for n, why := range l.reasons {
 		l.d.Unremovable = append(l.d.Unremovable, scalehist.NodeReason{Node: n, Reason: why})
 	}
 	slices.SortFunc(l.d.Unremovable, func(a, b scalehist.NodeReason) int { return strings.Compare(a.Node, b.Node) })

@@ -43,7 +43,7 @@ func (l *loop) newSimulation(judge *drain.Judge) *simulation {
 	return sim
 }
 
-// try takes a node out of the simulation, when all its pods have a place elsewhere; else it says why it stays.
+// try takes a node out of the simulation, when all its pods have a place elsewhere; else it says why it is unremovable.
 func (s *simulation) try(ctx context.Context, n *corev1.Node) (*removal, string, error) {
 	snapshot := s.l.a.checker.Snapshot()
 	at, ok := snapshot.Index(n.Name)

@@ -293,7 +293,7 @@ func TestWhatKeepsNodes(t *testing.T) {
 			if err := l.plan(t.Context(), l.candidates()); err != nil {
 				t.Fatal(err)
 			}
-			if got := l.stay["a-0"]; !strings.HasPrefix(got, tc.want) || (tc.want == "") != (got == "") {
+			if got := l.reasons["a-0"]; !strings.HasPrefix(got, tc.want) || (tc.want == "") != (got == "") {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
@@ -320,7 +320,7 @@ func TestGhost(t *testing.T) {
 		if err := l.plan(t.Context(), l.candidates()); err != nil {
 			t.Fatal(err)
 		}
-		if got := l.stay["a-0"]; !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+		if got := l.reasons["a-0"]; !strings.HasPrefix(got, want) || (want == "") != (got == "") {
 			t.Errorf("taints policy %s: got %q, want %q", policy, got, want)
 		}
 	}

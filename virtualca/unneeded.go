@@ -30,7 +30,7 @@ func (l *loop) nodesToDelete() (empty, drained []*unneededNode) {
 				continue
 			}
 			if why := l.keep(u, sizes, floor); why != "" {
-				l.stays(name, why)
+				l.unremovable(name, why)
 				continue
 			}
 			if withPods {
@@ -44,7 +44,7 @@ func (l *loop) nodesToDelete() (empty, drained []*unneededNode) {
 	return l.wholeGroups(empty, drained)
 }
 
-// keep says why an unneeded node stays for now; "" when it may go, and then it is counted as gone.
+// keep says why an unneeded node is unremovable for now; "" when it may go, and then it is counted as gone.
 func (l *loop) keep(u *unneededNode, sizes map[string]int, floor *quota.Floor) string {
 	if u.node.Annotations[noScaleDownAnnotation] == "true" {
 		return nodeScaleDownDisabled
@@ -92,9 +92,9 @@ func (l *loop) wholeGroups(empty, drained []*unneededNode) (_, _ []*unneededNode
 		for _, u := range in {
 			switch {
 			case u.waits:
-				l.stays(u.node.Name, nodeWaitsForCompletion)
+				l.unremovable(u.node.Name, nodeWaitsForCompletion)
 			case l.zeroOrMax(u.group) && going[u.group] < l.group[u.group].TargetSize && going[u.group] < registered[u.group]:
-				l.stays(u.node.Name, nodeAtomicScaleDown)
+				l.unremovable(u.node.Name, nodeAtomicScaleDown)
 			default:
 				out = append(out, u)
 			}

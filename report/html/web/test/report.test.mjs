@@ -147,7 +147,7 @@ check("charts share moment, zoom and cursor, and are a table too", "burst.html",
   await page.waitForFunction(() => document.querySelectorAll(".numbers tbody tr").length >= 5);
 });
 
-check("a day shows what was removed and why the rest stayed", "day.html", async (page) => {
+check("a day shows what was removed and why the rest was unremovable", "day.html", async (page) => {
   await becomes(page, ".detail", "removing");
   await becomes(page, ".detail", "NotUnderutilized");
   await page.locator("#search").fill("unneeded");
