@@ -25,20 +25,32 @@ import (
 // hpaName is the horizontal pod autoscaler of kube-controller-manager.
 const hpaName = "hpa"
 
-// HorizontalNames are the controllers of replicas that Horizontal knows, and the one that the harness has itself.
-func HorizontalNames() []string { return []string{elastiName, hpaName, kedaName, harness.Recorded} }
+// horizontals are the controllers of replicas by name, in the order in which help lists them; that of the harness is nil. A new one enters here.
+var horizontals = []struct {
+	name string
+	new  harness.NewController
+}{
+	{elastiName, Elasti()},
+	{hpaName, HPA(hpa.Defaults())},
+	{kedaName, KEDA(hpa.Defaults())},
+	{harness.Recorded, nil},
+}
+
+// HorizontalNames are the controllers of replicas that Horizontal knows.
+func HorizontalNames() []string {
+	var names []string
+	for _, h := range horizontals {
+		names = append(names, h.name)
+	}
+	return names
+}
 
 // Horizontal is the controller of replicas of a name; nil for the one of the harness.
 func Horizontal(name string) (harness.NewController, error) {
-	switch name {
-	case hpaName:
-		return HPA(hpa.Defaults()), nil
-	case elastiName:
-		return Elasti(), nil
-	case kedaName:
-		return KEDA(hpa.Defaults()), nil
-	case harness.Recorded:
-		return nil, nil
+	for _, h := range horizontals {
+		if h.name == name {
+			return h.new, nil
+		}
 	}
 	return nil, fmt.Errorf("unknown horizontal autoscaler %q: choose one of %s", name, strings.Join(HorizontalNames(), ", "))
 }

@@ -71,27 +71,34 @@ type State struct {
 	Previous []*v1alpha1.NodeGroup
 }
 
+// named are the sources by name, the default first. A new one enters here.
+var named = []struct {
+	name string
+	new  func() Source
+}{
+	{"auto", Auto}, {"annotation", Annotation}, {"gardener", Gardener}, {"cluster-api", ClusterAPI}, {"karpenter", Karpenter}, {"status", Status},
+}
+
+// labelsPrefix is in front of the key of a label.
+const labelsPrefix = "labels:"
+
 // Names are the values of --node-groups that are no path; "labels:" takes a key.
 func Names() []string {
-	return []string{"auto", "annotation", "gardener", "cluster-api", "karpenter", "status", "labels:"}
+	var names []string
+	for _, n := range named {
+		names = append(names, n.name)
+	}
+	return append(names, labelsPrefix)
 }
 
 // Parse reads the value of --node-groups: one of Names or the path of a mapping file.
 func Parse(spec string) (Source, error) {
-	key, isLabels := strings.CutPrefix(spec, "labels:")
-	switch {
-	case spec == "" || spec == "auto":
-		return Auto(), nil
-	case spec == "annotation":
-		return Annotation(), nil
-	case spec == "gardener":
-		return Gardener(), nil
-	case spec == "cluster-api":
-		return ClusterAPI(), nil
-	case spec == "karpenter":
-		return Karpenter(), nil
-	case spec == "status":
-		return Status(), nil
+	for _, n := range named {
+		if n.name == cmp.Or(spec, named[0].name) {
+			return n.new(), nil
+		}
+	}
+	switch key, isLabels := strings.CutPrefix(spec, labelsPrefix); {
 	case isLabels && key == "":
 		return nil, fmt.Errorf("node groups %q: the label key is missing: give labels:KEY", spec)
 	case isLabels:
