@@ -36,9 +36,9 @@ test: assets ## Run every test, the scenarios included; JUnit under gen/
 	@mkdir -p $(GEN)
 	$(TOOL) gotestsum --format=pkgname --format-hide-empty-pkg --junitfile=$(GEN)/test.xml --raw-command -- $(MAKE) --no-print-directory --silent test-json
 
-# What go test -json prints of all tests. The scenarios in memory run beside the others.
+# What go test -json prints of all tests. The scenarios in memory run beside the others. One package more than there are cores: some wait for processes.
 test-json:
-	@failed=0; run() { $(GO) test -json -timeout=30m "$$@" || failed=1; }; \
+	@failed=0; run() { $(GO) test -json -timeout=30m -p=$$(($(PROCS) + 1)) "$$@" || failed=1; }; \
 	packages=$$($(GO) list $(LONGEST) ./...); \
 	SCALEHIST_CONTROL_PLANE=memory $(GO) test -json -timeout=30m -race ./scenarios -ginkgo.label-filter='!unraced' >$(GEN)/memory.json & memory=$$!; \
 	run -race -skip '^($(UNRACED_TESTS))$$' $$(echo "$$packages" | grep -vxE '$(MODULE)/(scenarios|$(UNRACED))'); \

@@ -93,7 +93,7 @@ func targets() []target {
 		{command: "sweep", kind: answerKind, args: "{root}/" + goodHistory + " --engine http://{server} --set scan-interval=10s,20s --autoscaler-flag --remote-timeout=3s", asks: "POST", compares: true, about: "recommender at"},
 		{command: "recommend", kind: answerKind, args: "--history {root}/" + goodHistory + " --server http://{server} --timeout 3s -o json", asks: "POST", about: "recommender at"},
 		{command: "recommend", kind: answerKind, args: "--history {root}/" + goodHistory + " --server http://{server} --timeout 3s --scale-down", asks: "POST", about: "recommender at"},
-		{command: "serve", kind: historyKind, args: "--config {root}/internal/attack/testdata/sources/none.yaml --dir {out}/h --listen 127.0.0.1:0", serves: "PUT /api/histories/x"},
+		{command: "serve", kind: historyKind, args: "--config {root}/cmd/internal/attack/testdata/sources/none.yaml --dir {out}/h --listen 127.0.0.1:0", serves: "PUT /api/histories/x"},
 		{command: "serve", kind: clustersKind, args: "--check --config {in}", compares: true},
 		{command: "replay", kind: truthKind, args: "{root}/fixtures/ca-pdb-blocks-drain/recording.db --truth {in}", compares: true},
 		{command: "test", kind: scenarioKind, args: "{in} --artifacts {out}", compares: true, reports: true},
