@@ -17,7 +17,7 @@ LONGEST   = ./scenarios ./cmd/scalehist/cli ./recorder ./harness/kvcl/crosscheck
 UNRACED       = backtest/contest|doctor|engines|harness/(kvcl/crosscheck|trace)|cmd/internal/(attack|mutation|release)|internal/(deps|docstest)|virtualca/conformance
 UNRACED_TESTS = $(shell grep -rhA1 --include='*_test.go' '^//scalehist:unraced$$' . | grep -oE '^func Test\w+' | cut -c6- | sort -u | paste -sd '|')
 # What make quick leaves out: packages that boot API servers, run programs or build them, and half a minute of replays each.
-SLOW      = scenarios|deploy|engines|recorder(/history/redact)?|engines/realca|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|recommender/(horizontal/elasti|vertical)/operator|cmd/internal/(attack|mutation|release)|internal/(deps|docstest)
+SLOW      = scenarios|deploy|engines|load/emulate|virtualca/conformance|recorder(/history/redact)?|engines/realca|cmd/scalehist/cli|fixtures/workload/live|harness/kvcl(/virtual|/crosscheck)?|recommender/(horizontal/elasti|vertical)/operator|cmd/internal/(attack|mutation|release)|internal/(deps|docstest)
 BENCH    ?= .
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS   = -X $(MODULE)/cmd/scalehist/console.Version=$(VERSION)
@@ -47,7 +47,7 @@ test-json:
 	run -run '^($(UNRACED_TESTS))$$' $$(grep -rl --include='*_test.go' '^//scalehist:unraced$$' . | xargs -n1 dirname | sort -u); \
 	exit $$failed
 
-quick: ## Run the tests that need no API server, browser or other program: under two minutes on two cores
+quick: ## Run the tests that need no API server, browser or other program: about two minutes on two cores
 	KUBEBUILDER_ASSETS=/nowhere $(GO) test -short $$($(GO) list ./... | grep -vxE '$(MODULE)/($(SLOW))')
 
 record: gitdiff ## Record a fixture again: make record FIXTURE=name, or all that are scripted: FIXTURE=all [KUBECONFIG=cluster to record instead [FOR=10m]]
